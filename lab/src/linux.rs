@@ -2,19 +2,23 @@
 
 use crate::ranked::{self, Ranked};
 use crate::{Control, LabError, Origin, Step, simulate};
-use solo_model::Experiment;
 use solo_model::experiment::End;
-use solo_model::text::Printable;
+use solo_model::text::{Printable, counted};
+use solo_model::{EventId, Experiment};
 use solo_report::run::{Repeated, Tier};
 use solo_report::{CoreReport, EndReason, FinishedRun, Manifest, Report, RunEnd, RunWriter, Shortfalls};
 use solo_store::Folder;
-use solo_threads::{Host, Ran};
+pub use solo_threads::Counted;
+use solo_threads::{Host, Options, Ran, Under};
 
 /// What threads of this Linux made of an experiment, before anything is written.
 #[derive(Debug)]
 pub struct LinuxRun {
     ran: Ran,
     host: Host,
+    scheduler: Scheduler,
+    /// What was counted of jobs.
+    counted: Vec<EventId>,
     /// Where a scheduler in eBPF took the decisions.
     repeated: Option<Repeated>,
     /// Why the kernel put its own scheduler back before the end.
@@ -26,12 +30,14 @@ pub struct LinuxRun {
 pub enum Scheduler {
     /// SCHED_FIFO.
     Fifo,
+    /// SCHED_DEADLINE: Linux's own EDF over all CPUs, each thread with its worst execution time as a budget.
+    Deadline,
     /// A scheduler in eBPF (sched_ext), which schedules all ordinary threads of this machine meanwhile.
     SchedExt,
 }
 
 impl LinuxRun {
-    /// Runs the tasks of the experiment as threads, under `scheduler`. The platform of the scenario gives the number of cores; its caches and
+    /// Runs the tasks of the experiment as threads, under `scheduler`; of each job `counted` is counted. The platform of the scenario gives the number of cores; its caches and
     /// memory are those of this machine.
     ///
     /// # Errors
@@ -40,18 +46,25 @@ impl LinuxRun {
     pub fn run(
         experiment: &Experiment,
         scheduler: Scheduler,
+        counted: Option<&Counted>,
         control: &Control<'_>,
     ) -> Result<Self, LabError> {
         let host = Host::look();
         control.progress.step(Step::Threads { count: experiment.tasks.len() });
-        if scheduler == Scheduler::SchedExt {
-            let Ranked { ran, repeated, ejected } = ranked::run(experiment, &host, control)?;
-            let ejected = ejected.map(|ejected| ejected.to_string());
-            return Ok(Self { ran, host, repeated: Some(repeated), ejected });
-        }
-        let ran = solo_threads::run(experiment, &host, &|| control.cancel.requested());
+        let ids = counted.map_or_else(Vec::new, |counted| counted.ids().to_vec());
+        let under = match scheduler {
+            Scheduler::Fifo => Under::Fifo,
+            Scheduler::Deadline => Under::Deadline,
+            Scheduler::SchedExt => {
+                let Ranked { ran, repeated, ejected } = ranked::run(experiment, &host, counted, control)?;
+                let ejected = ejected.map(|ejected| ejected.to_string());
+                return Ok(Self { ran, host, scheduler, counted: ids, repeated: Some(repeated), ejected });
+            }
+        };
+        let options = Options { under, counted };
+        let ran = solo_threads::run(experiment, &host, options, &|| control.cancel.requested());
         let ran = ran.map_err(|error| ranked::threads(experiment, error))?;
-        Ok(Self { ran, host, repeated: None, ejected: None })
+        Ok(Self { ran, host, scheduler, counted: ids, repeated: None, ejected: None })
     }
 
     /// Keeps the records in a folder that was taken for them.
@@ -66,18 +79,30 @@ impl LinuxRun {
     ) -> Result<FinishedRun, LabError> {
         let cpus: Vec<String> =
             self.ran.cpus.iter().map(|(cpu, core)| format!("{core} on CPU {cpu}")).collect();
-        let host = format!("threads, {}; {}", cpus.join(", "), simulate::host());
+        let class =
+            if self.scheduler == Scheduler::Deadline { "threads under SCHED_DEADLINE" } else { "threads" };
+        let host = format!("{class}, {}; {}", cpus.join(", "), simulate::host());
+        let mut told = experiment.clone();
+        told.platform.events.count_also(self.counted);
+        let experiment = &told;
         let repeated = self.repeated;
         let tier = if repeated.is_some() { Tier::C } else { Tier::Native };
         let machine = "linux".into();
         let manifest = Manifest { host, machine, tier, repeated, ..origin.manifest(experiment) };
         // Who has no real-time priority has no share of it.
-        let share = self.host.real_time_share.filter(|_| repeated.is_none());
+        let share = self.host.real_time_share.filter(|_| self.scheduler == Scheduler::Fifo);
         let (no_switches, ejected) = (self.ran.no_switches, self.ejected);
+        let multiplexed = (self.ran.multiplexed > 0).then(|| {
+            format!(
+                "{}: an event was not on a counter all the time, and its count is too low; --count fewer events",
+                counted(self.ran.multiplexed, "job")
+            )
+        });
         let mut writer = RunWriter::create_in(folder.clone(), manifest, experiment, origin.source)?
             .with_warnings(move |report| {
                 let scheduler = otherwise(repeated, ejected.as_deref());
-                scheduler.into_iter().chain(warnings(report, no_switches.as_deref(), share)).collect()
+                let others = warnings(report, no_switches.as_deref(), share);
+                scheduler.into_iter().chain(multiplexed.clone()).chain(others).collect()
             });
         self.ran.records.iter().try_for_each(|record| writer.write(record))?;
         let reason = match experiment.end {

@@ -6,7 +6,7 @@ use solo_model::{Experiment, Instant, TaskId};
 use solo_report::run::Repeated;
 use solo_schedule::{Criterion, TaskParameters, Visitor, dispatch};
 use solo_scx::{Ejected, Ranks, Replay, job, key_of};
-use solo_threads::{Host, PlaneDomains, Ran, Ranking, ThreadsError, plane_domains, run_ranked};
+use solo_threads::{Counted, Host, Options, PlaneDomains, Ran, Ranking, ThreadsError, Under, plane_domains};
 use std::thread;
 
 /// What came of a run.
@@ -23,10 +23,15 @@ pub(crate) struct Ranked {
 /// # Errors
 /// [`LabError::Lacks`] where such threads can't do what the experiment needs, [`LabError::Scheduler`] where this kernel takes none,
 /// [`LabError::Threads`], [`LabError::Interrupted`].
-pub(crate) fn run(experiment: &Experiment, host: &Host, control: &Control<'_>) -> Result<Ranked, LabError> {
+pub(crate) fn run(
+    experiment: &Experiment,
+    host: &Host,
+    counted: Option<&Counted>,
+    control: &Control<'_>,
+) -> Result<Ranked, LabError> {
     let domains =
         plane_domains(experiment, host).map_err(|lack| lacks(experiment, MachineLack::Linux(lack)))?;
-    dispatch(experiment.policy.criterion, UnderRanks { experiment, host, control, domains })
+    dispatch(experiment.policy.criterion, UnderRanks { experiment, host, counted, control, domains })
 }
 
 /// An experiment that can't run here.
@@ -46,6 +51,7 @@ pub(crate) fn threads(experiment: &Experiment, error: ThreadsError) -> LabError 
 struct UnderRanks<'e> {
     experiment: &'e Experiment,
     host: &'e Host,
+    counted: Option<&'e Counted>,
     control: &'e Control<'e>,
     domains: PlaneDomains,
 }
@@ -54,7 +60,7 @@ impl Visitor for UnderRanks<'_> {
     type Output = Result<Ranked, LabError>;
 
     fn visit<C: Criterion>(self) -> Self::Output {
-        let Self { experiment, host, control, domains: PlaneDomains { cpus, of_task } } = self;
+        let Self { experiment, host, counted, control, domains: PlaneDomains { cpus, of_task } } = self;
         let tasks: Vec<TaskParameters> = experiment.tasks.iter().map(TaskParameters::from).collect();
         let (ranks, told) = Ranks::attach(&cpus, &of_task)
             .map_err(|error| LabError::Scheduler { scenario: experiment.name.clone(), error })?;
@@ -73,7 +79,8 @@ impl Visitor for UnderRanks<'_> {
                 // Detached at the end of this block: then nobody tells anything any more.
                 let ranks = ranks;
                 let ranking = Ranking { plane: &ranks, key: &key };
-                let ran = run_ranked(experiment, host, ranking, &|| control.cancel.requested());
+                let options = Options { under: Under::Ranked(ranking), counted };
+                let ran = solo_threads::run(experiment, host, options, &|| control.cancel.requested());
                 (ran, ranks.ejected())
             };
             (ran, ejected, repeating.join())

@@ -16,7 +16,9 @@ mod watch;
 pub(crate) use color::ColorArgs;
 pub(crate) use evaluate::{Chapter6, Chapter7, Chapter8, Evaluate, EvaluateCommon};
 pub(crate) use events::EventsArgs;
-pub(crate) use guard::{BackEnd, GuardArgs, GuardVerb, HoldArgs, ReclaimFrom, SetArgs, Share, State};
+pub(crate) use guard::{
+    BackEnd, GuardArgs, GuardVerb, HoldArgs, MindArgs, ReclaimFrom, SetArgs, Share, State,
+};
 pub(crate) use inputs::Input;
 pub(crate) use place::PlaceArgs;
 pub(crate) use prove::ProveArgs;

@@ -96,3 +96,65 @@ fn who_schedules_threads_is_asked_for_linux_alone_and_told_what_it_lacks() {
     assert!(said(&turns, "linux", "sched-ext", 3).contains("RR gives jobs no rank that stays"));
     assert!(said(&edf, "sim", "sched-ext", 2).contains("it needs --on linux"));
 }
+
+/// EDF over all CPUs by Linux itself, and what the kernel counted of each job.
+#[test]
+fn linux_itself_runs_edf_and_counts_jobs() {
+    let folder = tempfile::tempdir().unwrap();
+    let task = |name: &str| {
+        format!(
+            "[[task]]\nname = \"{name}\"\nclass = \"hard\"\nperiod = \"20ms\"\nwcet = \"2ms\"\nwork = [{{ compute = \"500us\" }}]\n"
+        )
+    };
+    // A chip with as many cores as this machine has CPUs: SCHED_DEADLINE takes all of them.
+    let online = std::fs::read_to_string("/sys/devices/system/cpu/online").unwrap();
+    let cpus: usize = online
+        .trim()
+        .split(',')
+        .map(|range| {
+            let (low, high) = range.split_once('-').unwrap_or((range, range));
+            high.parse::<usize>().unwrap() - low.parse::<usize>().unwrap() + 1
+        })
+        .sum();
+    let ideal = std::fs::read_to_string(common::root().join("platforms/ideal-8.toml")).unwrap();
+    let here = ideal.replace("\"8 @D\"\nsmt", &format!("\"{cpus} @D\"\nsmt")).replace("ideal-8", "here");
+    std::fs::write(folder.path().join("here.toml"), here).unwrap();
+    let text = format!(
+        "name = \"reserved\"\nplatform = \"./here.toml\"\njobs = 10\n[scheduler]\npolicy = \"G-EDF\"\n{}{}",
+        task("left"),
+        task("right")
+    );
+    let file = common::scenario(folder.path(), &text);
+    let out = folder.path().join("run");
+    let run = |words: &[&str]| {
+        let mut command = solo();
+        command.arg("run").arg(&file).args(["--on", "linux", "--quiet", "--force", "--out"]).arg(&out);
+        command.args(words).output().unwrap()
+    };
+    let said = |output: &Output| String::from_utf8_lossy(&output.stderr).into_owned();
+    for (count, status, part) in [
+        ("no-such-event", 2, "no event is called `no-such-event`"),
+        ("page-faults:100", 2, "page-faults:100"),
+    ] {
+        let output = run(&["--scheduler", "deadline", "--count", count]);
+        assert_eq!(output.status.code(), Some(status), "{count}: {}", said(&output));
+        assert!(said(&output).contains(part), "{count}: {}", said(&output));
+    }
+    let output = run(&["--scheduler", "deadline", "--count", "task-clock,page-faults"]);
+    if output.status.code() == Some(3) {
+        let why = said(&output);
+        assert!(
+            ["SCHED_DEADLINE", "SCHED_FIFO", "does not count"].iter().any(|part| why.contains(part)),
+            "{why}"
+        );
+        println!("skipped: EDF by Linux itself: {why}");
+        return;
+    }
+    assert!(matches!(output.status.code(), Some(0 | 1)), "{}", said(&output));
+    let manifest = std::fs::read_to_string(out.join("manifest.json")).unwrap();
+    assert!(manifest.contains("SCHED_DEADLINE") && manifest.contains("\"none\""), "{manifest}");
+    let exported = solo().arg("report").arg(&out).args(["--format", "csv"]).output().unwrap();
+    assert_eq!(exported.status.code(), Some(0), "{}", said(&exported));
+    let text = std::fs::read_to_string(out.join("jobs.csv")).unwrap();
+    assert!(text.lines().nth(1).is_some_and(|line| line.ends_with("task_clock,page_faults")), "{text}");
+}

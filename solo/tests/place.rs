@@ -534,3 +534,31 @@ fn two_at_once_are_told_apart() {
     let nothing = place(folder.path(), &["--restore"]).output().unwrap();
     assert!(String::from_utf8_lossy(&nothing.stdout).contains("nothing is left to put back"));
 }
+
+#[test]
+fn policies_about_caches_are_refused_where_nothing_divides_them() {
+    if Path::new("/sys/fs/resctrl/info").exists() {
+        println!("skipped: caches that nothing divides: resctrl is mounted here");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    for (words, status, part) in [
+        (&["--action", "utility"][..], 3, "nothing is mounted at /sys/fs/resctrl"),
+        (
+            &["--monitor", "occupancy"],
+            3,
+            "`occupancy` takes counts of lines in the last-level cache by resctrl",
+        ),
+        (&["--action", "duty-cycle", "--monitor", "miss-rate-curve"], 3, "slows the clocks of cores"),
+        (&["--action", "utility", "-e", "page-faults"], 2, "--action utility goes by miss-rate-curve only"),
+    ] {
+        let words = [words, &["--program", "true"]].concat();
+        let output = place(folder.path(), &words).output().unwrap();
+        let text = said(&output);
+        assert_eq!(output.status.code(), Some(status), "{words:?}: {text}");
+        assert!(text.contains(part), "{words:?}: {text}");
+    }
+    let output =
+        place(folder.path(), &["--action", "utility", "--dry-run", "--program", "true"]).output().unwrap();
+    assert!(String::from_utf8_lossy(&output.stdout).starts_with("could not place utility"), "{output:?}");
+}

@@ -8,7 +8,7 @@ use rustix::fs::{AtFlags, CWD, Mode, OFlags, Stat};
 use rustix::io::Errno;
 use std::fs::File;
 use std::io::Write;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -18,6 +18,12 @@ use std::sync::Arc;
 pub struct Dir {
     fd: Arc<OwnedFd>,
     path: PathBuf,
+}
+
+impl AsFd for Dir {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
 }
 
 impl Dir {
@@ -143,19 +149,29 @@ impl Dir {
     /// # Errors
     /// [`StoreError::Name`], [`StoreError::Io`], [`StoreError::NotAFile`] where something else has this name.
     pub fn set(&self, name: &str, content: &[u8]) -> Result<(), StoreError> {
+        let mut file = self.setter(name)?;
+        let path = self.path_of(name);
+        let failed = StoreError::std("set", &path);
+        match file.write(content) {
+            Ok(written) if written == content.len() => Ok(()),
+            Ok(_) => Err(failed(std::io::Error::new(std::io::ErrorKind::WriteZero, "only a part was taken"))),
+            Err(error) => Err(failed(error)),
+        }
+    }
+
+    /// Opens a file that is there for writes like [`Self::set`]'s: a setting that is set again and again.
+    ///
+    /// # Errors
+    /// As [`Self::set`].
+    pub fn setter(&self, name: &str) -> Result<File, StoreError> {
         let path = self.checked(name)?;
         if let Some(what) = self.stat(name)?.as_ref().and_then(read::kind) {
             return Err(StoreError::NotAFile { path, what });
         }
         let flags = OFlags::WRONLY | OFlags::TRUNC | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
-        let file = rustix::fs::openat(&*self.fd, name, flags, Mode::empty())
-            .map_err(StoreError::io("set", &path))?;
-        let failed = StoreError::std("set", &path);
-        match File::from(file).write(content) {
-            Ok(written) if written == content.len() => Ok(()),
-            Ok(_) => Err(failed(std::io::Error::new(std::io::ErrorKind::WriteZero, "only a part was taken"))),
-            Err(error) => Err(failed(error)),
-        }
+        rustix::fs::openat(&*self.fd, name, flags, Mode::empty())
+            .map(File::from)
+            .map_err(StoreError::io("set", &path))
     }
 
     /// Opens a regular file for reading.

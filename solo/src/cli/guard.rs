@@ -18,15 +18,27 @@ pub(crate) struct GuardArgs {
 /// What else a guard does.
 #[derive(Subcommand, Debug)]
 pub(crate) enum GuardVerb {
-    /// Give CPUs of the guard that is at work other budgets, from their next period on
+    /// Give CPUs and cgroups of the guard that is at work other budgets, from their next period on
     Set(SetArgs),
+    /// Put back what the guard of this process has changed, as soon as it has ended or stands still
+    #[command(hide = true)]
+    Mind(MindArgs),
+}
+
+/// Whose end to wait for.
+#[derive(Args, Debug)]
+pub(crate) struct MindArgs {
+    /// The guard's process
+    pub(crate) guard: u32,
+    #[command(flatten)]
+    pub(crate) state: State,
 }
 
 /// Other budgets.
 #[derive(Args, Debug)]
 pub(crate) struct SetArgs {
-    /// A CPU and its events in a period: 1=200
-    #[arg(value_name = "CPU=EVENTS", required = true)]
+    /// A CPU, cgroup or the guard's program, and its events in a period: 1=200, /batch.slice=200, program=200
+    #[arg(value_name = "WHO=EVENTS", required = true)]
     pub(crate) budgets: Vec<String>,
     #[command(flatten)]
     pub(crate) state: State,
@@ -86,8 +98,9 @@ pub(crate) struct HoldArgs {
     /// What is counted (`solo events` lists it); by default what the scenario counts
     #[arg(short, long, value_name = "EVENT")]
     pub(crate) event: Option<String>,
-    /// A CPU and its events in a period: 1=200; repeated for others. CPUs without a budget are not touched
-    #[arg(short, long = "budget", value_name = "CPU=EVENTS")]
+    /// Events in a period, of a CPU (1=200), of a cgroup on all CPUs together (/batch.slice=200), or of the COMMAND (program=200); repeated
+    /// for others. CPUs and groups without a budget are not touched
+    #[arg(short, long = "budget", value_name = "WHO=EVENTS")]
     pub(crate) budgets: Vec<String>,
     /// The regulation period, 200us to 1s [default: 1ms]
     #[arg(long, value_name = "TIME")]
@@ -108,6 +121,9 @@ pub(crate) struct HoldArgs {
     /// at work; it is put back at the end, or by the next guard
     #[arg(long)]
     pub(crate) all_real_time: bool,
+    /// Also keep interrupts off the CPUs with budgets while the guard is at work, as far as the kernel lets them go to others
+    #[arg(long)]
+    pub(crate) no_interrupts: bool,
     /// Print what would be written and held, and do nothing
     #[arg(long, conflicts_with = "restore")]
     pub(crate) dry_run: bool,

@@ -17,7 +17,7 @@ pub(crate) struct PlaceArgs {
     /// What is counted: an event (`solo events` lists them) or an expression over events; by default what the scenario counts
     #[arg(short, long, value_name = "EVENT")]
     pub(crate) event: Option<String>,
-    /// The monitor, for one that knows its events: ipc, hitm-rate, ipc-sampling
+    /// The monitor, for one that knows its events: ipc, hitm-rate, ipc-sampling, occupancy, miss-rate-curve
     #[arg(long, value_name = "NAME", conflicts_with = "event")]
     pub(crate) monitor: Option<String>,
     /// The period after which counts are looked at, 1ms or more [default: 10ms]
@@ -29,7 +29,8 @@ pub(crate) struct PlaceArgs {
     /// Once it was above, until it counts no more than this [default: what --above says]
     #[arg(long, value_name = "NUMBER", requires = "above")]
     pub(crate) calm: Option<String>,
-    /// What is done then: yield, migrate, gather, serialize or report; on CPUs of several kinds acfs, eqp, rr and others [default: report]
+    /// What is done then: yield, migrate, gather, serialize or report; utility or way-sweep where ways of the last level can be given;
+    /// on CPUs of several kinds acfs, eqp, rr and others [default: report]
     #[arg(long, value_name = "POLICY")]
     pub(crate) action: Option<String>,
     /// A setting of the policy's own; repeated for others

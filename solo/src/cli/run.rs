@@ -23,10 +23,13 @@ pub(crate) struct Run {
     /// this machine's own processor, parallel QEMU with each core in a thread: both in real time
     #[arg(long, value_enum, value_name = "WHAT")]
     pub(crate) accel: Option<Accel>,
-    /// With --on linux: who schedules the threads of hard and soft tasks. SCHED_FIFO unless said; sched-ext is a scheduler in eBPF, for EDF
-    /// too, which schedules all ordinary threads of this machine meanwhile
+    /// With --on linux: who schedules the threads of hard and soft tasks. SCHED_FIFO unless said; deadline is SCHED_DEADLINE, for EDF over all
+    /// CPUs; sched-ext is a scheduler in eBPF, for EDF too, which schedules all ordinary threads of this machine meanwhile
     #[arg(long, value_enum, value_name = "WHO")]
     pub(crate) scheduler: Option<LinuxScheduler>,
+    /// With --on linux: what is counted of each job (`solo events` lists it), for example instructions,llc_misses
+    #[arg(long, value_name = "EVENTS")]
+    pub(crate) count: Option<String>,
     /// Stop as soon as this happens: "miss" (a deadline passes), "throttle" (a core has used up its budget), or TASK>TIME such
     /// as "control>3ms" (a job is not done so long after its release)
     #[arg(long, value_name = "WHAT")]
@@ -55,6 +58,8 @@ pub(crate) enum Accel {
 pub(crate) enum LinuxScheduler {
     // Linux's own SCHED_FIFO, by priorities.
     Fifo,
+    // Linux's own SCHED_DEADLINE, over all CPUs.
+    Deadline,
     // A scheduler in eBPF (sched_ext), by the ranks of jobs; the criterion repeats what it decides.
     SchedExt,
 }

@@ -3,7 +3,12 @@
 mod answer;
 mod back_end;
 mod control;
+mod groups;
+mod interrupts;
+mod live;
+mod minder;
 mod program;
+mod who;
 mod wishes;
 
 use crate::cli::{GuardArgs, GuardVerb, HoldArgs, SetArgs, State};
@@ -11,25 +16,35 @@ use crate::document::Document;
 use crate::exit::{Exit, Failure};
 use crate::service::Service;
 use crate::{interrupt, output, rights};
-use answer::Answer;
+use answer::{Answer, Both};
 pub(crate) use answer::{Put, fates};
 use back_end::Keeper;
 use control::{Listener, Refusal};
+use groups::Desk;
+use live::Board;
+use minder::Minder;
 use program::Program;
-use solo_guard::occupier::{Budgets, Live, OccupierError, hold};
-use solo_guard::{Guard, GuardError, Machine, Restored, Setting, restore};
+use solo_guard::groups::{GroupBudgets, GroupError, GroupsHeld};
+use solo_guard::occupier::{Budgets, Held, Live, OccupierError, hold};
+use solo_guard::{Group, Guard, GuardError, Machine, Restored, Setting, restore};
 use solo_model::isolation::Budget;
 use solo_model::text::{Printable, counted};
-use solo_model::{CoreId, Events};
+use solo_model::{CoreId, Duration, Events};
+use solo_perf::files::Host;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use who::Who;
 use wishes::Wishes;
+
+/// How often the program and whoever asks are attended to, where no CPU is held.
+const EACH: std::time::Duration = std::time::Duration::from_millis(20);
 
 /// Runs `solo guard`: 0 where every budget was held, 1 where one was not, 2 bad input, 3 this machine cannot; the status of a
 /// program that failed.
 pub(crate) fn run(args: &GuardArgs) -> Result<Exit, Failure> {
     match &args.verb {
         Some(GuardVerb::Set(options)) => set(options),
+        Some(GuardVerb::Mind(options)) => minder::mind(options),
         None if args.hold.restore => put_back(&args.hold),
         None => held(&args.hold),
     }
@@ -78,10 +93,13 @@ fn put_back(options: &HoldArgs) -> Result<Exit, Failure> {
 fn set(options: &SetArgs) -> Result<Exit, Failure> {
     let folder = options.state.folder()?;
     for text in &options.budgets {
-        let (core, events) = wishes::budget(text)?;
-        match control::ask(&folder, core, events) {
+        let (who, events) = Who::with_budget(text)?;
+        match control::ask(&folder, &who, events) {
             Ok(()) if options.quiet => {}
-            Ok(()) => eprintln!("{core} has {} from its next period on", counted(events, "event")),
+            Ok(()) => {
+                let who = if let Who::Cpu(core) = &who { core.to_string() } else { who.to_string() };
+                eprintln!("{} has {} from its next period on", Printable(who), counted(events, "event"));
+            }
             Err(Refusal::Refused(why)) => {
                 return Err(Failure::Guard { exit: Exit::BadInput, message: Printable(why).to_string() });
             }
@@ -96,19 +114,26 @@ fn set(options: &SetArgs) -> Result<Exit, Failure> {
 }
 
 /// What of the system is changed, with the value that is written.
-fn settings(budgets: &Budgets) -> Vec<(Setting, &'static str)> {
-    let fair = budgets.cores().into_iter().map(|core| (Setting::FairServer { cpu: core.0 }, "0"));
-    std::iter::once((Setting::RealTimeRuntime, "-1")).chain(fair).collect()
+fn settings(options: &HoldArgs, budgets: &Budgets) -> Result<Vec<(Setting, String)>, Failure> {
+    let cores = budgets.cores();
+    let mut changes = Vec::new();
+    if options.all_real_time {
+        changes.push((Setting::RealTimeRuntime, "-1".to_owned()));
+        changes.extend(cores.iter().map(|core| (Setting::FairServer { cpu: core.0 }, "0".to_owned())));
+    }
+    if options.no_interrupts {
+        let held: Vec<u16> = cores.iter().map(|core| core.0).collect();
+        changes.extend(interrupts::elsewhere(&Host::new(), &held).map_err(Failure::Usage)?);
+    }
+    Ok(changes)
 }
 
 /// `solo guard [SCENARIO] [-- COMMAND]`.
 fn held(options: &HoldArgs) -> Result<Exit, Failure> {
     let wishes = Wishes::understand(options)?;
-    let changes = if options.all_real_time { settings(&wishes.budgets) } else { Vec::new() };
+    let changes = settings(options, &wishes.budgets)?;
     if options.dry_run {
-        let keeper = back_end::foreseen(options.back_end);
-        output::text(&answer::dry(&wishes, &changes, &machine()?, &keeper))?;
-        return Ok(Exit::Held);
+        return rehearse(options, &wishes, &changes);
     }
     let folder = options.state.folder()?;
     let (mut guard, left) = Guard::start(&folder, machine()?).map_err(|error| cannot(&error))?;
@@ -116,26 +141,46 @@ fn held(options: &HoldArgs) -> Result<Exit, Failure> {
         eprint!("{}", fates(&left));
     }
     let listener = Listener::bind(&folder)?;
-    let mut doubts = Vec::new();
-    for (setting, value) in &changes {
-        if let Err(error) = guard.change(setting, value) {
-            doubts.push(Printable(error).to_string());
-        }
-    }
+    let mut doubts = change(&mut guard, &changes);
     // A scheduler is not attached for what can't be held anyway.
-    wishes.budgets.validate().map_err(|refusal| Failure::Usage(refusal.to_string()))?;
-    let keeper = Keeper::choose(options.back_end)?;
-    let mut session = Session::new(&wishes, options, listener, &keeper);
-    let outcome = hold(&wishes.budgets, keeper.gate(), &rights::give_up, &mut |live| session.attend(live));
+    if wishes.holds_cpus() {
+        wishes.budgets.validate().map_err(|refusal| Failure::Usage(refusal.to_string()))?;
+    }
+    let keeper = if wishes.holds_cpus() { Some(Keeper::choose(options.back_end)?) } else { None };
+    let program = match wishes.groups.members.contains(&Who::Program) {
+        true => Some(program_group(&mut guard).map_err(|error| cannot(&error))?),
+        false => None,
+    };
+    let groups = wishes.groups.budgets(&wishes.budgets.event, program.as_ref());
+    let minder = groups.as_ref().map(|_| Minder::start(&folder)).transpose()?;
+    let folder_of = |group: &Group| machine().ok()?.folder(group).ok().map(|dir| dir.path().to_owned());
+    let desk = Desk::new();
+    let at_work = AtWork {
+        groups: groups.as_ref(),
+        desk: &desk,
+        program: program.as_ref(),
+        place: program.as_ref().and_then(folder_of),
+    };
+    let board = Board::make(&folder, &wishes.names())?;
+    let mut session = Session::new(&wishes, options, (listener, board), keeper.as_ref(), at_work);
+    let (outcome, grouped) = std::thread::scope(|scope| {
+        let warden = groups
+            .as_ref()
+            .zip(minder.as_ref())
+            .map(|(budgets, minder)| scope.spawn(|| desk.work(budgets, &mut guard, minder)));
+        let outcome = (warden.is_none() || desk.is_at_work()).then(|| session.hold());
+        desk.stop();
+        (outcome, warden.map(std::thread::ScopedJoinHandle::join))
+    });
     let status = session.end();
     let restored = guard.undo();
-    doubts.extend(keeper.ejected().map(|ejected| Printable(ejected).to_string()));
-    let held = outcome.map_err(|error| match error {
-        OccupierError::Refused(_) => Failure::Usage(error.to_string()),
-        other => Failure::Guard { exit: Exit::Cannot, message: Printable(other).to_string() },
-    })?;
-    let status = status?;
-    let answer = Answer::of(&wishes, &held, &restored, &keeper, doubts);
+    minder.into_iter().for_each(Minder::end);
+    let ejected = keeper.as_ref().and_then(Keeper::ejected);
+    doubts.extend(ejected.map(|ejected| Printable(ejected).to_string()));
+    let groups = grouped.map(grouped_held).transpose()?;
+    let cpus = outcome.transpose().map_err(occupied)?.flatten();
+    let (status, held) = (status?, Both { cpus, groups });
+    let answer = Answer::of(&wishes, &held, &restored, keeper.as_ref(), doubts);
     show(&answer, &restored, options)?;
     Ok(match status {
         Some(code) if code != 0 => Exit::of_program(code),
@@ -143,6 +188,70 @@ fn held(options: &HoldArgs) -> Result<Exit, Failure> {
         _ if answer.held && restored.is_whole() => Exit::Held,
         _ => Exit::NotHeld,
     })
+}
+
+/// What would be done.
+fn rehearse(options: &HoldArgs, wishes: &Wishes, changes: &[(Setting, String)]) -> Result<Exit, Failure> {
+    let cpus = wishes.holds_cpus().then(|| back_end::foreseen(options.back_end));
+    let groups = (!wishes.groups.members.is_empty()).then(|| "freezer".to_owned());
+    let back_ends: Vec<String> = cpus.into_iter().chain(groups).collect();
+    output::text(&answer::dry(wishes, changes, &machine()?, &back_ends.join(", ")))?;
+    Ok(Exit::Held)
+}
+
+/// Changes settings; returns what there is to say where that failed.
+fn change(guard: &mut Guard<Machine>, changes: &[(Setting, String)]) -> Vec<String> {
+    let (mut doubts, mut kept) = (Vec::new(), Vec::new());
+    for (setting, value) in changes {
+        match (guard.change(setting, value), setting) {
+            (Ok(()), _) => {}
+            // Those of a single CPU, for example: there may be dozens.
+            (Err(_), Setting::Interrupt { number }) => kept.push(number.to_string()),
+            (Err(error), _) => doubts.push(Printable(error).to_string()),
+        }
+    }
+    if !kept.is_empty() {
+        let which = kept.join(", ");
+        doubts.push(format!("the kernel does not let these interrupts go to other CPUs: {which}"));
+    }
+    doubts
+}
+
+/// Why CPUs were not held.
+fn occupied(error: OccupierError) -> Failure {
+    match error {
+        OccupierError::Refused(_) => Failure::Usage(error.to_string()),
+        other => Failure::Guard { exit: Exit::Cannot, message: Printable(other).to_string() },
+    }
+}
+
+/// A cgroup for the program, in the one that the guard is in.
+fn program_group(guard: &mut Guard<Machine>) -> Result<Group, GuardError> {
+    let above = guard.machine().group_of(std::process::id()).unwrap_or_default();
+    let name = format!("solo-guard-{}", std::process::id());
+    let group = above.below(&name).unwrap_or_default();
+    guard.change(&Setting::Folder { group: group.clone() }, Setting::THERE)?;
+    Ok(group)
+}
+
+/// What came of groups, where they were held.
+fn grouped_held(joined: std::thread::Result<Result<GroupsHeld, GroupError>>) -> Result<GroupsHeld, Failure> {
+    let ended = |message: String| Failure::Guard { exit: Exit::Cannot, message };
+    match joined {
+        Ok(Ok(held)) => Ok(held),
+        Ok(Err(GroupError::Refused(refusal))) => Err(Failure::Usage(refusal.to_string())),
+        Ok(Err(error @ (GroupError::Root | GroupError::Own { .. }))) => {
+            Err(Failure::Usage(Printable(error).to_string()))
+        }
+        Ok(Err(GroupError::Group { group, source })) if source.is_not_found() => {
+            Err(Failure::Usage(format!(
+                "there is no cgroup /{}; `ls /sys/fs/cgroup` lists those at the top",
+                Printable(String::from(group))
+            )))
+        }
+        Ok(Err(error)) => Err(ended(Printable(error).to_string())),
+        Err(_) => Err(ended("the thread that holds groups panicked; it let them go".to_owned())),
+    }
 }
 
 fn show(answer: &Answer, restored: &Restored, options: &HoldArgs) -> Result<(), Failure> {
@@ -156,47 +265,104 @@ fn show(answer: &Answer, restored: &Restored, options: &HoldArgs) -> Result<(), 
     output::text(&text)
 }
 
-/// What goes on beside the occupiers: the program, the time, and who wants other budgets.
+/// What is held of groups, and who holds it.
+struct AtWork<'o> {
+    groups: Option<&'o GroupBudgets>,
+    desk: &'o Desk,
+    /// The program's, and where it is.
+    program: Option<&'o Group>,
+    place: Option<PathBuf>,
+}
+
+/// What goes on beside those who hold budgets: the program, the time, and who wants other budgets.
 struct Session<'o> {
     wishes: &'o Wishes,
     options: &'o HoldArgs,
     listener: Listener,
-    keeper: &'o Keeper,
+    /// Where watches read how far budgets have come.
+    board: Board,
+    /// Where CPUs are held.
+    keeper: Option<&'o Keeper>,
+    at_work: AtWork<'o>,
     program: Result<Option<Program>, Failure>,
     /// From the first period on.
     service: Option<Service>,
 }
 
 impl<'o> Session<'o> {
-    fn new(wishes: &'o Wishes, options: &'o HoldArgs, listener: Listener, keeper: &'o Keeper) -> Self {
-        Self { wishes, options, listener, keeper, program: Ok(None), service: None }
+    fn new(
+        wishes: &'o Wishes,
+        options: &'o HoldArgs,
+        (listener, board): (Listener, Board),
+        keeper: Option<&'o Keeper>,
+        at_work: AtWork<'o>,
+    ) -> Self {
+        Self { wishes, options, listener, board, keeper, at_work, program: Ok(None), service: None }
     }
 
-    fn attend(&mut self, live: &Live<'_>) -> ControlFlow<()> {
+    /// Holds the budgets of CPUs, where there are any, and attends to everybody until the end.
+    fn hold(&mut self) -> Result<Option<Held>, OccupierError> {
+        if let Some(keeper) = self.keeper {
+            let budgets = &self.wishes.budgets;
+            return hold(budgets, keeper.gate(), &rights::give_up, &mut |live| {
+                self.attend(live.since, Some(live))
+            })
+            .map(Some);
+        }
+        rights::give_up();
+        let begun = std::time::Instant::now();
+        while self.attend(Duration::new(begun.elapsed().as_nanos() as u64), None).is_continue() {
+            std::thread::sleep(EACH);
+        }
+        Ok(None)
+    }
+
+    fn attend(&mut self, since: Duration, live: Option<&Live<'_>>) -> ControlFlow<()> {
         if let Some(service) = &mut self.service {
             service.alive();
         } else {
             self.service = Some(Service::ready());
-            if !self.options.show.quiet {
-                let (cores, event) = (self.wishes.cores(), &self.wishes.event);
-                eprintln!("{cores} held: {event} (back end {})", self.keeper.name());
-                if let Some(why) = self.keeper.why_not_idle() {
-                    eprintln!("note: {why}");
-                }
-            }
-            self.program = Program::start(&self.options.command);
+            self.announce();
+            self.program = Program::start(&self.options.command, self.at_work.place.as_deref());
         }
         let ended = match &mut self.program {
             Ok(Some(program)) => program.has_ended(),
             Ok(None) => false,
             Err(_) => true,
         };
-        let late = self.wishes.time.is_some_and(|time| live.since >= time);
-        if ended || late || interrupt::requested() || self.keeper.ejected().is_some() {
+        let late = self.wishes.time.is_some_and(|time| since >= time);
+        let let_go = self.at_work.groups.is_some() && self.at_work.desk.has_ended();
+        let ejected = self.keeper.is_some_and(|keeper| keeper.ejected().is_some());
+        if ended || late || let_go || ejected || interrupt::requested() {
             return ControlFlow::Break(());
         }
-        self.listener.attend(&mut |core, events| self.wishes.allow(live, core, events));
+        let Self { listener, wishes, at_work, board, .. } = self;
+        let cores = wishes.budgets.cores().into_iter();
+        let cpus = cores.filter_map(|core| live.and_then(|live| live.progress(core)));
+        board.write(cpus.chain(at_work.desk.progress()));
+        listener.attend(&mut |who, events| match (who, live) {
+            (Who::Cpu(core), Some(live)) => wishes.allow(live, core, events),
+            (Who::Cpu(core), None) => Err(format!("{core} has no budget: {} held", wishes.whom())),
+            (Who::Group(group), _) => at_work.desk.allow(&group, events),
+            (Who::Program, _) => match at_work.program {
+                Some(group) => at_work.desk.allow(group, events),
+                None => Err("the program has no budget".to_owned()),
+            },
+        });
         ControlFlow::Continue(())
+    }
+
+    /// Says that budgets are held, to people.
+    fn announce(&self) {
+        if self.options.show.quiet {
+            return;
+        }
+        let (whom, event) = (self.wishes.whom(), &self.wishes.event);
+        let back_end = answer::back_end(self.keeper, self.at_work.groups.is_some());
+        eprintln!("{whom} held: {event} (back end {back_end})");
+        if let Some(why) = self.keeper.and_then(Keeper::why_not_idle) {
+            eprintln!("note: {why}");
+        }
     }
 
     /// Ends the program, where it has not ended by itself; its status where it has.
@@ -206,17 +372,47 @@ impl<'o> Session<'o> {
 }
 
 impl Wishes {
+    /// Whether CPUs have budgets.
+    fn holds_cpus(&self) -> bool {
+        !self.budgets.regulation.cores.is_empty()
+    }
+
+    /// A name for the files of each: of CPUs, ascending, then of groups.
+    fn names(&self) -> Vec<String> {
+        let cpus = self.budgets.cores().into_iter().map(|core| format!("cpu{}", core.0));
+        let group = |(number, who): (usize, &Who)| match who {
+            Who::Program => "program".to_owned(),
+            other => {
+                let name: String = other
+                    .to_string()
+                    .chars()
+                    .map(|c| if c.is_ascii_alphanumeric() { c } else { '_' })
+                    .collect();
+                format!("group{number}{}", name.chars().take(60).collect::<String>())
+            }
+        };
+        cpus.chain(self.groups.members.iter().enumerate().map(group)).collect()
+    }
+
     /// Who is held, for people.
-    fn cores(&self) -> String {
+    fn whom(&self) -> String {
         let cores = self.budgets.cores();
         let listed = cores.iter().map(|core| core.0.to_string()).collect::<Vec<_>>().join(", ");
-        if cores.len() == 1 { format!("CPU {listed} is") } else { format!("CPUs {listed} are") }
+        let cpus = match cores.len() {
+            0 => None,
+            1 => Some(format!("CPU {listed}")),
+            _ => Some(format!("CPUs {listed}")),
+        };
+        let groups = self.groups.members.iter().map(|who| Printable(who).to_string());
+        let all: Vec<String> = cpus.into_iter().chain(groups).collect();
+        let several = cores.len() + self.groups.members.len() > 1;
+        format!("{} {}", all.join(", "), if several { "are" } else { "is" })
     }
 
     fn allow(&self, live: &Live<'_>, core: CoreId, events: u64) -> Result<(), String> {
         match live.allow(core, Budget::Events(Events::new(events))) {
             Ok(true) => Ok(()),
-            Ok(false) => Err(format!("{core} has no budget: {} held", self.cores())),
+            Ok(false) => Err(format!("{core} has no budget: {} held", self.whom())),
             Err(refusal) => Err(refusal.to_string()),
         }
     }

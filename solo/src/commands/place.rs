@@ -89,7 +89,7 @@ fn placed(args: &PlaceArgs) -> Result<Exit, Failure> {
     let host = Host::new();
     let wishes = Wishes::understand(args, &host)?;
     if args.dry_run {
-        output::text(&wishes.dry(&machine()?))?;
+        output::text(&wishes.dry(&machine()?, &host))?;
         return Ok(Exit::Held);
     }
     let folder = state_folder(args.state.as_deref(), "solo-place")?;

@@ -237,7 +237,8 @@ fn machine(runs: &Path, add: &mut impl FnMut(&'static str, Value)) {
         add("place", json(&place, "place"));
         add("place-replay", json(&again, "place-replay"));
     }
-    if let Some(guard) = guarded(&at("guard")) {
+    let program = ["--budget", "program=100", "--", "true"];
+    for guard in [guarded(&at("guard"), &[]), guarded(&at("guard"), &program)].into_iter().flatten() {
         add("guard", json(&guard, "guard"));
     }
 }
@@ -279,9 +280,10 @@ fn placed(state: &str, record: &str) -> Option<(Vec<u8>, Vec<u8>)> {
 }
 
 /// What a guard prints, whether or not its budget was held; nothing where this machine lets nobody hold any.
-fn guarded(state: &str) -> Option<Vec<u8>> {
+fn guarded(state: &str, more: &[&str]) -> Option<Vec<u8>> {
     let budget = ["guard", "-e", "page-faults", "--budget", "0=5", "--time", "60ms"];
-    let output = solo().args(budget).args(["--state", state, "--json", "--quiet"]).output().unwrap();
+    let words = ["--state", state, "--json", "--quiet"];
+    let output = solo().args(budget).args(words).args(more).output().unwrap();
     if matches!(output.status.code(), Some(0 | 1)) {
         return Some(output.stdout);
     }

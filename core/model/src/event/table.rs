@@ -17,6 +17,8 @@ use core::fmt;
 #[cfg_attr(feature = "serde", serde(try_from = "StoredTable", into = "StoredTable"))]
 pub struct EventTable {
     own: Vec<Definition>,
+    /// What a run counts beside what the simulated machine counts.
+    beside: EventSet,
 }
 
 /// As it is stored: the canonical names are written down, so that other lists of them are noticed.
@@ -24,6 +26,8 @@ pub struct EventTable {
 struct StoredTable {
     canonical: Vec<String>,
     own: Vec<Definition>,
+    #[cfg_attr(feature = "serde", serde(default))]
+    beside: Vec<EventId>,
 }
 
 /// Why events make no table.
@@ -75,7 +79,7 @@ impl core::error::Error for TableError {}
 impl From<EventTable> for StoredTable {
     fn from(table: EventTable) -> Self {
         let canonical = CANONICAL.iter().map(|definition| definition.name.clone().into_owned()).collect();
-        Self { canonical, own: table.own }
+        Self { canonical, own: table.own, beside: table.beside.iter().collect() }
     }
 }
 
@@ -88,7 +92,9 @@ impl TryFrom<StoredTable> for EventTable {
                 return Err(TableError::Foreign { place, name: name.clone() });
             }
         }
-        Self::with(stored.own)
+        let mut table = Self::with(stored.own)?;
+        table.count_also(stored.beside);
+        Ok(table)
     }
 }
 
@@ -157,6 +163,20 @@ impl EventTable {
     /// The events that the simulated machine can count.
     pub fn simulated(&self) -> impl Iterator<Item = (EventId, Signal)> + '_ {
         self.iter().filter_map(|(event, definition)| Some((event, definition.signal?)))
+    }
+
+    /// The events that a run of any machine may tell of jobs and cores, lowest id first: those that the simulated machine can count, and
+    /// those that [another counts](Self::count_also).
+    pub fn told(&self) -> impl Iterator<Item = EventId> + '_ {
+        let told = |event: EventId, definition: &Definition| {
+            definition.signal.is_some() || self.beside.contains(event)
+        };
+        self.iter().filter(move |(event, definition)| told(*event, definition)).map(|(event, _)| event)
+    }
+
+    /// A run counts these, too.
+    pub fn count_also(&mut self, events: impl IntoIterator<Item = EventId>) {
+        self.beside = events.into_iter().fold(self.beside, EventSet::with);
     }
 
     /// Every event.

@@ -262,9 +262,9 @@ fn stalls(stalls: Option<&Stalls>) -> [Value; 8] {
     }
 }
 
-/// The events that have a column: those that the simulated machine counts, whoever ran.
+/// The events that have a column: those that the simulated machine counts, whoever ran, and what this run counted beside them.
 fn counted(events: &EventTable) -> impl Iterator<Item = EventId> + '_ {
-    events.simulated().map(|(event, _)| event)
+    events.told()
 }
 
 fn counts<'a>(counts: &'a Counts, events: &'a EventTable) -> impl Iterator<Item = Value> + 'a {

@@ -5,12 +5,14 @@
 //! cargo run --release -p solo-guard --example bench_guard [CPU [PERIODS]]
 //! ```
 
+mod hog;
+
+use hog::Hog;
 use solo_guard::occupier::{Budgets, CoreTally, Histogram, hold};
 use solo_model::isolation::{Budget, CoreBudget, Counted, Reclaim, Regulation, Sharing};
 use solo_model::{Bandwidth, Bytes, CoreId, Duration, EventId, Events};
 use solo_perf::resolve::Attr;
 use std::ops::ControlFlow;
-use std::process::{Child, Command};
 
 /// PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS.
 const PAGE_FAULTS: Attr =
@@ -19,31 +21,8 @@ const PAGE_FAULTS: Attr =
 const BUDGETS: [(u64, u64); 7] =
     [(4, 1000), (20, 1000), (100, 1000), (200, 1000), (1000, 10_000), (1000, 1000), (4, 10_000)];
 
-/// A process that does nothing but touch new pages on a CPU.
-struct Hog(Child);
-
-impl Hog {
-    fn on(cpu: usize) -> Self {
-        let program = std::env::current_exe().expect("a program has a path");
-        let child = Command::new(program).args(["hog", &cpu.to_string()]).spawn();
-        Self(child.expect("this program starts again"))
-    }
-}
-
-impl Drop for Hog {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
 fn main() {
-    let words: Vec<String> = std::env::args().skip(1).collect();
-    if let [hog, cpu] = words.as_slice()
-        && hog == "hog"
-    {
-        cause_faults(cpu.parse().expect("a CPU"));
-    }
+    let words = hog::words();
     let number = |at: usize| words.get(at).and_then(|word| word.parse::<u64>().ok());
     let (cpu, periods) = (number(0).unwrap_or(1), number(1).unwrap_or(10_000));
     println!(
@@ -128,16 +107,4 @@ fn line(budgets: &Budgets, core: &CoreTally) {
         three(&core.taken_away, 1000.0),
         core.taken_away.count()
     );
-}
-
-/// Touches new pages for good.
-fn cause_faults(cpu: usize) -> ! {
-    solo_threads::sched::keep_on(cpu).expect("the CPU is there");
-    let length = 64 << 20;
-    loop {
-        // So large that the C library gives it back, and takes new pages each time.
-        let mut memory = vec![0u8; length];
-        memory.iter_mut().step_by(4096).for_each(|byte| *byte = 1);
-        std::hint::black_box(&mut memory);
-    }
 }

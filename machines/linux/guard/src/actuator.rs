@@ -1,6 +1,7 @@
 //! Looking at settings and setting them.
 
 use crate::affinity;
+use crate::cache;
 use crate::folder::{self, at};
 use crate::seen::{Identity, Seen};
 use crate::setting::{CGROUPS, Group, Place, Setting};
@@ -76,6 +77,14 @@ impl Machine {
         folder::open(&self.root, self.cgroups, group)?.set("cgroup.procs", format!("{process}\n").as_bytes())
     }
 
+    /// The folder of a group, as it is now.
+    ///
+    /// # Errors
+    /// What the system says; [`StoreError::is_not_found`] where there is no such group.
+    pub fn folder(&self, group: &Group) -> Result<Dir, StoreError> {
+        folder::open(&self.root, self.cgroups, group)
+    }
+
     /// True where a group has a file of this kind.
     pub fn has(&self, group: &Group, knob: crate::Knob) -> bool {
         let setting = Setting::Cgroup { group: group.clone(), knob };
@@ -88,16 +97,23 @@ fn open(root: &Dir, folders: &[String]) -> Result<Dir, StoreError> {
     folders.iter().try_fold(root.clone(), |dir, folder| dir.below(folder))
 }
 
+/// Whether a group is there, as a setting says it.
+fn there(is_there: bool) -> Seen {
+    let value = if is_there { Setting::THERE } else { Setting::ABSENT };
+    Seen { value: value.to_owned(), identity: Identity::ONLY }
+}
+
 impl Actuator for Machine {
     fn look(&self, setting: &Setting) -> Result<Seen, StoreError> {
         let (folders, name) = match setting.place(self.cgroups) {
             Place::File(folders, name) => (folders, name),
             Place::Thread(thread) => return affinity::look(&self.root, thread),
-            Place::Folder(group) => {
-                let there = folder::is_there(&self.root, self.cgroups, &group)?;
-                let value = if there { Setting::THERE } else { Setting::ABSENT };
-                return Ok(Seen { value: value.to_owned(), identity: Identity::ONLY });
+            Place::CacheMember(thread) => {
+                let value = cache::group_of(&self.root, thread)?;
+                return Ok(Seen { value, ..affinity::look(&self.root, thread)? });
             }
+            Place::Folder(group) => return Ok(there(folder::is_there(&self.root, self.cgroups, &group)?)),
+            Place::CacheFolder(group) => return Ok(there(cache::is_there(&self.root, &group)?)),
         };
         let folder = open(&self.root, &folders)?;
         let failed = |source| StoreError::Io { operation: "read", path: folder.path_of(name), source };
@@ -121,6 +137,9 @@ impl Actuator for Machine {
             Place::Thread(thread) => affinity::set(thread, value),
             Place::Folder(group) if value == Setting::THERE => folder::make(&self.root, self.cgroups, &group),
             Place::Folder(group) => folder::remove(&self.root, self.cgroups, &group),
+            Place::CacheFolder(group) if value == Setting::THERE => cache::make(&self.root, &group),
+            Place::CacheFolder(group) => cache::remove(&self.root, &group),
+            Place::CacheMember(thread) => cache::enter(&self.root, thread, value),
         }
     }
 
@@ -130,8 +149,13 @@ impl Actuator for Machine {
     }
 
     fn heirs(&self, setting: &Setting) -> Vec<Setting> {
-        let Setting::Affinity { thread, group } = setting else { return Vec::new() };
-        let threads = affinity::heirs(&self.root, self.cgroups, *thread, group);
-        threads.into_iter().map(|thread| Setting::Affinity { thread, group: group.clone() }).collect()
+        match setting {
+            Setting::Affinity { thread, group } => {
+                let threads = affinity::heirs(&self.root, self.cgroups, *thread, group);
+                threads.into_iter().map(|thread| Setting::Affinity { thread, group: group.clone() }).collect()
+            }
+            Setting::CacheMember { thread, group } => cache::heirs(&self.root, *thread, group),
+            _ => Vec::new(),
+        }
     }
 }

@@ -79,6 +79,24 @@ impl<A: Actuator> Guard<A> {
         self.note_answer(setting, value, &seen.value)
     }
 
+    /// Writes into the journal, on disk, that `setting` will say each of these values now and then. Whoever has promised that sets it
+    /// without asking again: it is put back like what was [changed](Self::change).
+    ///
+    /// # Errors
+    /// As [`Self::change`]; then nothing may be set.
+    pub fn promise(&mut self, setting: &Setting, values: &[&str]) -> Result<(), GuardError> {
+        let refused = |source| GuardError::Refused { setting: setting.clone(), source };
+        let seen = self.actuator.look(setting).map_err(refused)?;
+        if !values.iter().copied().chain([seen.value.as_str()]).all(is_value) {
+            return Err(GuardError::Value { setting: setting.clone() });
+        }
+        for value in values {
+            let (setting, wanted) = (setting.clone(), (*value).to_owned());
+            self.note(Change { setting, identity: seen.identity, found: seen.value.clone(), wanted })?;
+        }
+        Ok(())
+    }
+
     /// The kernel may say what was written in its own words: they are ours, too. What cannot be noted does not stay.
     fn note_answer(&mut self, setting: &Setting, value: &str, before: &str) -> Result<(), GuardError> {
         let noted = match self.actuator.look(setting) {

@@ -10,6 +10,7 @@
 //! * [`Guard`]: writes each change into a journal first, and puts back what is found in one
 //! * [`Throttle`]: how what an enforcer decides is carried out; [`Freezer`] does it with cgroups
 //! * [`occupier`]: budgets of events per CPU, held by threads that take the CPU away
+//! * [`groups`]: budgets of events per cgroup, held by freezing it
 //!
 //! A guard puts back only what still says what the guard wrote. What somebody else has changed since is theirs: it is left
 //! alone and named.
@@ -17,9 +18,11 @@
 
 mod actuator;
 mod affinity;
+mod cache;
 mod error;
 mod folder;
 mod freezer;
+pub mod groups;
 mod guard;
 mod journal;
 pub mod occupier;

@@ -22,9 +22,12 @@ impl Setting {
             Self::Cgroup { knob: Knob::CpuMax, .. } if wanted.split_whitespace().count() == 1 => {
                 said.split_whitespace().next() == wanted.split_whitespace().next()
             }
-            Self::Cgroup { .. } | Self::RealTimeRuntime | Self::FairServer { .. } | Self::Folder { .. } => {
-                said.split_whitespace().eq(wanted.split_whitespace())
-            }
+            Self::CacheMember { .. } => said == wanted,
+            Self::Cgroup { .. }
+            | Self::RealTimeRuntime
+            | Self::FairServer { .. }
+            | Self::Folder { .. }
+            | Self::CacheFolder { .. } => said.split_whitespace().eq(wanted.split_whitespace()),
         }
     }
 }

@@ -6,6 +6,8 @@ use std::fmt;
 
 /// Where cgroups are mounted, unless a machine has version 1 there, too.
 pub(crate) const CGROUPS: &str = "sys/fs/cgroup";
+/// Where resctrl is mounted, below the root.
+pub(crate) const RESCTRL: &str = "sys/fs/resctrl";
 /// Folders above a group, at most: the kernel's own limit for cgroups is far above what anybody nests.
 const DEEPEST: usize = 32;
 
@@ -47,6 +49,11 @@ impl Group {
     /// True for the root.
     pub fn is_root(&self) -> bool {
         self.0.is_empty()
+    }
+
+    /// True where `other` is this group or lies in it.
+    pub fn holds(&self, other: &Self) -> bool {
+        other.0.starts_with(&self.0)
     }
 
     /// The group above, and the name in it; `None` for the root.
@@ -134,6 +141,19 @@ pub enum Setting {
         /// The group that was made for its process, where all that comes out of it is found; the root where there is none.
         group: Group,
     },
+    /// Whether there is a group of resctrl ([`Setting::THERE`], [`Setting::ABSENT`]). When one is taken away, the kernel lets its threads
+    /// go to the root.
+    CacheFolder {
+        /// The group.
+        group: Group,
+    },
+    /// The group of resctrl that a thread is in: its name, `/` for the root. What comes out of the thread is in the same.
+    CacheMember {
+        /// The thread.
+        thread: u32,
+        /// The group that it is to be in, where all that comes out of it is found.
+        group: Group,
+    },
     /// Whether there is a cgroup ([`Setting::THERE`], [`Setting::ABSENT`]). When one is taken away, its processes go to the group
     /// above it.
     Folder {
@@ -150,6 +170,10 @@ pub(crate) enum Place {
     Thread(u32),
     /// A cgroup itself.
     Folder(Group),
+    /// A group of resctrl itself.
+    CacheFolder(Group),
+    /// The group of resctrl that a thread is in.
+    CacheMember(u32),
 }
 
 impl Setting {
@@ -163,9 +187,7 @@ impl Setting {
         let at = |path: &str| path.split('/').map(str::to_owned).collect::<Vec<_>>();
         match self {
             Self::Cgroup { group, knob } => Place::File([at(cgroups), group.0.clone()].concat(), knob.file()),
-            Self::Schemata { group } => {
-                Place::File([at("sys/fs/resctrl"), group.0.clone()].concat(), "schemata")
-            }
+            Self::Schemata { group } => Place::File([at(RESCTRL), group.0.clone()].concat(), "schemata"),
             Self::Interrupt { number } => Place::File(at(&format!("proc/irq/{number}")), "smp_affinity_list"),
             Self::RealTimeRuntime => Place::File(at("proc/sys/kernel"), "sched_rt_runtime_us"),
             Self::FairServer { cpu } => {
@@ -173,6 +195,8 @@ impl Setting {
             }
             Self::Affinity { thread, .. } => Place::Thread(*thread),
             Self::Folder { group } => Place::Folder(group.clone()),
+            Self::CacheFolder { group } => Place::CacheFolder(group.clone()),
+            Self::CacheMember { thread, .. } => Place::CacheMember(*thread),
         }
     }
 }
@@ -184,6 +208,8 @@ impl fmt::Display for Setting {
             Place::File(folders, file) => write!(f, "/{}/{file}", folders.join("/").escape_debug()),
             Place::Thread(thread) => write!(f, "the CPUs of thread {thread}"),
             Place::Folder(group) => write!(f, "the cgroup /{}", group.0.join("/").escape_debug()),
+            Place::CacheFolder(group) => write!(f, "/{RESCTRL}/{}", group.0.join("/").escape_debug()),
+            Place::CacheMember(thread) => write!(f, "the cache group of thread {thread}"),
         }
     }
 }

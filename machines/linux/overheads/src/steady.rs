@@ -3,44 +3,10 @@
 use std::io;
 
 pub(crate) use solo_threads::sched::keep_in_memory;
-pub use solo_threads::sched::{allow, cpus, fifo, keep_on, other};
+pub use solo_threads::sched::{allow, cpus, deadline, fifo, keep_on, other};
 
 /// Priority under SCHED_FIFO while something is measured.
 pub(crate) const PRIORITY: i32 = 80;
-
-/// What the kernel's `sched_setattr` reads.
-#[repr(C)]
-struct Attributes {
-    size: u32,
-    policy: u32,
-    flags: u64,
-    nice: i32,
-    priority: u32,
-    runtime: u64,
-    deadline: u64,
-    period: u64,
-}
-
-/// Puts the calling thread under SCHED_DEADLINE, with its deadline at the end of its period. It must be allowed on
-/// every CPU.
-///
-/// # Errors
-/// What the kernel says, for example that the CPUs are promised to others.
-pub fn deadline(runtime_ns: u64, period_ns: u64) -> io::Result<()> {
-    let attributes = Attributes {
-        size: size_of::<Attributes>() as u32,
-        policy: libc::SCHED_DEADLINE as u32,
-        flags: 0,
-        nice: 0,
-        priority: 0,
-        runtime: runtime_ns,
-        deadline: period_ns,
-        period: period_ns,
-    };
-    // SAFETY: the kernel reads as many bytes as the first field says.
-    let result = unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const attributes, 0) };
-    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
-}
 
 /// The calling thread on one CPU, under SCHED_FIFO where that is allowed, until the end of `what`; its CPUs and
 /// SCHED_OTHER come back afterwards. Says whether it was allowed.

@@ -40,8 +40,20 @@ impl Alarm {
     /// # Errors
     /// What the kernel says: that it does not know the event, that there is no such CPU, that this process may not count there.
     pub fn open(event: &Attr, core: CoreId) -> io::Result<Self> {
+        Self::of(event, core, None)
+    }
+
+    /// The same of the tasks of a control group (version 2) while they run on the CPU; `group` is its folder.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn of_group(event: &Attr, core: CoreId, group: BorrowedFd<'_>) -> io::Result<Self> {
+        Self::of(event, core, Some(group))
+    }
+
+    fn of(event: &Attr, core: CoreId, group: Option<BorrowedFd<'_>>) -> io::Result<Self> {
         let attr = Attr { period: NEVER, ..*event };
-        let file = perf::open_alarm(&attr, i32::from(core.0))?;
+        let file = perf::open_alarm(&attr, i32::from(core.0), group)?;
         let ring = Ring::new(&file, RING_PAGES)?;
         perf::enable(&file)?;
         Ok(Self { file, ring, words: Vec::with_capacity(HEADER_WORDS + 1) })

@@ -6,7 +6,11 @@ use serde::{Deserialize, Serialize};
 use solo_model::listening::CoreHeard;
 use solo_model::sample::{Sample, Subject, Why};
 use solo_model::task::Release;
-use solo_model::{CoreId, Counts, Duration, Instant, Listening, MetricId, Platform, Task, TaskClass, TaskId};
+use solo_model::{
+    Bytes, CoreId, Counts, Duration, Instant, Listening, MetricId, MissRateCurve, Platform, Task, TaskClass,
+    TaskId,
+};
+use solo_observe::curve::Curve;
 use solo_observe::monitor::{self, Followed};
 use solo_observe::{Board, Heard, MonitorError};
 use solo_schedule::{Action, Hook, KindId, Placed, TaskParameters, Whose, placements};
@@ -76,6 +80,15 @@ pub enum Decision {
         /// The kind, by its position in the platform.
         kind: u8,
     },
+    /// It fills only these ways of the last-level cache.
+    Ways {
+        /// The task.
+        task: TaskId,
+        /// The core whose last level it is.
+        core: CoreId,
+        /// A bit for each way.
+        mask: u64,
+    },
 }
 
 impl Decision {
@@ -86,7 +99,8 @@ impl Decision {
             | Self::Hold { task, .. }
             | Self::Go { task }
             | Self::Weight { task, .. }
-            | Self::Kind { task, .. } => task,
+            | Self::Kind { task, .. }
+            | Self::Ways { task, .. } => task,
         }
     }
 }
@@ -98,6 +112,8 @@ pub struct Agent {
     /// Of each task, then of each core.
     monitors: Vec<Heard>,
     board: Board,
+    /// Its monitors look at how much of the last level is held.
+    reads_held: bool,
     posts: Vec<Post>,
     tasks: Vec<Option<TaskParameters>>,
     homes: Vec<CoreId>,
@@ -146,8 +162,9 @@ impl Agent {
         placement.prepare(&parameters);
         Ok(Self {
             placement,
+            board: Board::new(rows, monitor.0.metrics()),
             monitors: vec![monitor; rows],
-            board: Board::new(rows, 1),
+            reads_held: listening.observed.reads_occupancy(),
             posts: platform.cores.iter().map(|core| post(core.kind)).collect(),
             tasks: parameters.into_iter().map(Some).collect(),
             homes: tasks.iter().map(|task| task.core).collect(),
@@ -236,12 +253,15 @@ impl Agent {
         // Whoever was there in the period, also where it has just been decided that it goes elsewhere: as in the kernel, its sample
         // comes before it leaves.
         let there = core.running.filter(|&task| self.lives(task).is_some());
-        if let Some(task) = there.and_then(|task| seen.tasks.iter().find(|seen| seen.task == task)) {
-            self.note(Whose::Task(task.task), core, seen, &task.counts);
+        let there = there.and_then(|task| seen.tasks.iter().find(|seen| seen.task == task));
+        if let Some(task) = there {
+            self.note(Whose::Task(task.task), core, seen, &task.counts, task.held);
             let hook = Hook::Sample { of: Whose::Task(task.task), core: core.core, why: Why::Tick };
             self.tell(now, hook, decisions);
         }
-        self.note(Whose::Core(core.core), core, seen, &core.counts);
+        // What a core holds is what the process holds whose task is on it.
+        let held = there.and_then(|task| task.held);
+        self.note(Whose::Core(core.core), core, seen, &core.counts, held);
         let heard = &mut self.heard[core.core.index()];
         heard.samples += 1;
         heard.counted = heard.counted.saturating_add(core.counts.iter().next().map_or(0, |(_, count)| count));
@@ -280,7 +300,14 @@ impl Agent {
     }
 
     /// Lets the monitor of a task or core look at what was counted on `core`, and writes down what it says.
-    fn note(&mut self, whose: Whose, core: &CoreSeen, seen: &Observation, counts: &Counts) {
+    fn note(
+        &mut self,
+        whose: Whose,
+        core: &CoreSeen,
+        seen: &Observation,
+        counts: &Counts,
+        held: Option<Bytes>,
+    ) {
         let (row, subject, followed) = match whose {
             Whose::Task(task) => (task.index(), Subject::Task(task), Followed::Tasks),
             Whose::Core(core) => (self.tasks.len() + core.index(), Subject::Core(core), Followed::Cores),
@@ -289,6 +316,7 @@ impl Agent {
         if monitor.0.turns().is_some_and(|turns| turns.of != followed) {
             return;
         }
+        let held = held.and_then(|held| i64::try_from(held.get()).ok());
         let sample = Sample {
             at: seen.at,
             span: seen.span,
@@ -296,11 +324,14 @@ impl Agent {
             why: Why::Tick,
             set: core.set,
             counts: counts.clone(),
-            virtuals: Vec::new(),
+            virtuals: if self.reads_held { vec![held] } else { Vec::new() },
         };
         let kind = self.posts.get(core.core.index()).map_or(KindId(0), |post| post.kind);
         let derived = monitor.0.sample_on(kind, &sample);
         self.board.note(row, &derived, seen.at);
+        if let Some(points) = monitor.0.curve().and_then(Curve::points) {
+            self.board.note_points(row, MissRateCurve::point(0), points, seen.at);
+        }
     }
 
     /// A task has ended.
@@ -374,8 +405,12 @@ impl Agent {
                 self.lives(task)?;
                 Some(Decision::Weight { task, per_mille })
             }
-            // Ways and clocks are given by nobody here: the action counts as refused.
-            Action::Ways { .. } | Action::Slow { .. } => None,
+            Action::Ways { task, mask } => {
+                self.lives(task).filter(|()| mask != 0)?;
+                Some(Decision::Ways { task, core: self.homes[task.index()], mask })
+            }
+            // Nobody slows clocks here: the action counts as refused.
+            Action::Slow { .. } => None,
         }
     }
 

@@ -1,16 +1,18 @@
 //! What is counted of programs, by `perf_event_open`.
 
 use crate::agent::Placing;
+use crate::division;
 use crate::error::PlaceError;
 use crate::observation::{CoreSeen, Life, Observation, Source, TaskSeen, Where};
 use crate::program::{Program, last_cpu};
+use solo_guard::Group;
 use solo_model::text::Printable;
 use solo_model::{CoreId, CoreSet, Counts, Duration, EventId, EventSet, Instant, TaskId};
 use solo_observe::set::{EventGroup, Names};
 use solo_observe::{Filter, parse_set};
 use solo_perf::cpus;
 use solo_perf::files::Files;
-use solo_perf::group::{Group, Refused, Start, Whom};
+use solo_perf::group::{Group as Counter, Refused, Start, Whom};
 use solo_perf::resolve::{Member, Resolver};
 
 /// An event set as it is counted: the ids of its events, and its groups.
@@ -46,7 +48,7 @@ pub(crate) fn resolved(
 /// What is open for a task.
 struct Open {
     /// For each set, its groups: of each thread that there was, and of each kind of core.
-    sets: Vec<Vec<Group>>,
+    sets: Vec<Vec<Counter>>,
     /// The set that counts.
     loaded: u16,
 }
@@ -57,6 +59,8 @@ pub(crate) struct Counters<'f> {
     open: Vec<Open>,
     sets: Vec<Counted>,
     files: &'f dyn Files,
+    /// The group of resctrl in which each task's lines are counted; none where they are not.
+    caches: Vec<Group>,
     last: Instant,
     /// Readings in which an event had not been on a counter all the time.
     pub(crate) multiplexed: u64,
@@ -80,12 +84,17 @@ impl<'f> Counters<'f> {
                 Err(error) => return Err((programs, error)),
             }
         }
-        Ok(Self { programs, open, sets, files, last: Instant::ZERO, multiplexed: 0 })
+        Ok(Self { programs, open, sets, files, caches: Vec::new(), last: Instant::ZERO, multiplexed: 0 })
     }
 
     /// The programs.
     pub(crate) fn programs(&mut self) -> &mut Vec<Program> {
         &mut self.programs
+    }
+
+    /// Reads from now on what these groups hold, one a task.
+    pub(crate) fn read_held(&mut self, caches: Vec<Group>) {
+        self.caches = caches;
     }
 
     /// What a task has counted since the last call, and how long it ran.
@@ -132,7 +141,7 @@ fn open_all(program: &Program, sets: &[Counted]) -> Result<Open, PlaceError> {
         for (at, counted) in sets.iter().enumerate() {
             let start = if at == 0 { *start } else { Start::Stopped };
             for members in &counted.groups {
-                match Group::open(members, Whom::Tree(*thread), start) {
+                match Counter::open(members, Whom::Tree(*thread), start) {
                     Ok(group) => open.sets[at].push(group),
                     // It ended while we looked.
                     Err(refused) if refused.is_gone() && whom.len() > 1 => {}
@@ -168,7 +177,8 @@ impl Source for Counters<'_> {
             let (counts, ran) = self.read(place);
             let last = || last_cpu(self.programs[place].process()).map_or(CoreId(0), CoreId);
             let core = places.home(task).unwrap_or_else(last);
-            tasks.push(TaskSeen { task, life, core, ran, counts });
+            let held = self.caches.get(place).and_then(|group| division::held(self.files, group));
+            tasks.push(TaskSeen { task, life, core, ran, counts, held });
         }
         let cores = self.online().iter().map(|core| {
             let mut counts = Counts::default();

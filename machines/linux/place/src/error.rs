@@ -93,6 +93,23 @@ pub enum PlaceError {
         /// What the system says.
         why: String,
     },
+    /// Clocks of cores are to be slowed.
+    #[error(
+        "`{0}` slows the clocks of cores, which nothing does here; `way-sweep` gives a curve as many sizes by ways"
+    )]
+    Slows(&'static str),
+    /// Ways are to be given, or lines counted, and resctrl does not do it here.
+    #[error(
+        "`{what}` takes {needs} by resctrl: {why}; where the processor has it: mount -t resctrl resctrl /sys/fs/resctrl, as root"
+    )]
+    NoCacheGroups {
+        /// The policy or monitor.
+        what: &'static str,
+        /// What it takes.
+        needs: &'static str,
+        /// What is missing.
+        why: String,
+    },
     /// A setting can't be changed.
     #[error("{0}; others' processes take CAP_SYS_NICE")]
     Rights(#[source] GuardError),

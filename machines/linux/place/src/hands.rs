@@ -1,6 +1,7 @@
-//! Decisions carried out on Linux: affinity, the freezer, weights. Whatever is changed is in the guard's journal before.
+//! Decisions carried out on Linux: affinity, the freezer, weights, ways of the last-level cache. Whatever is changed is in the guard's journal before.
 
 use crate::agent::{Decision, PlacedTask};
+use crate::division::Division;
 use solo_guard::{Actuator, Group, Guard, GuardError, Knob, Restored, Setting};
 use solo_model::listening::Reaction;
 use solo_model::{CoreId, Platform, TaskId};
@@ -16,7 +17,7 @@ impl Needs {
     /// What its registration says of it.
     pub(crate) const fn of(reaction: Reaction) -> Self {
         let facts = reaction.facts();
-        Self { holds: facts.acts && !facts.moves }
+        Self { holds: facts.acts && !facts.moves && !facts.divides }
     }
 }
 
@@ -42,6 +43,8 @@ pub struct TaskTally {
     pub held: u64,
     /// How often it was given another share.
     pub weighed: u64,
+    /// How often it was given other ways of the last level.
+    pub divided: u64,
     /// Decisions that came after its end.
     pub gone: u64,
     /// Decisions that were not carried out because somebody else has changed its CPUs.
@@ -58,6 +61,8 @@ struct Hand {
     threads: Vec<u32>,
     /// Its own group; the root where there is none.
     group: Group,
+    /// Its group of resctrl, where it has one.
+    cache: Option<Group>,
     /// The CPUs that it was given last.
     cpus: Option<String>,
     /// It has been found on other CPUs than it was given.
@@ -72,6 +77,8 @@ pub struct Hands<A: Actuator> {
     tasks: Vec<Hand>,
     /// The kind of each core.
     kinds: Vec<u16>,
+    /// The last-level caches.
+    division: Division,
     /// What Linux refused first, of each task.
     reasons: Vec<String>,
 }
@@ -80,7 +87,38 @@ impl<A: Actuator> Hands<A> {
     /// Hands with nobody in them.
     pub fn new(guard: Guard<A>, platform: &Platform) -> Self {
         let kinds = platform.cores.iter().map(|core| u16::from(core.kind)).collect();
-        Self { guard, tasks: Vec::new(), kinds, reasons: Vec::new() }
+        Self { guard, tasks: Vec::new(), kinds, division: Division::default(), reasons: Vec::new() }
+    }
+
+    /// The same, which know how the last level is divided.
+    #[must_use]
+    pub fn dividing(self, division: Division) -> Self {
+        Self { division, ..self }
+    }
+
+    /// Makes a group of resctrl for a task.
+    ///
+    /// # Errors
+    /// [`GuardError`]; then there is none.
+    pub fn make_cache_group(&mut self, group: &Group) -> Result<(), GuardError> {
+        self.guard.change(&Setting::CacheFolder { group: group.clone() }, Setting::THERE)
+    }
+
+    /// Puts all threads of a task that was [taken](Self::take) into a group of resctrl, and what will come out of them.
+    ///
+    /// # Errors
+    /// [`GuardError`]. A thread that has ended meanwhile is no error.
+    pub fn enter_cache_group(&mut self, task: TaskId, group: Group) -> Result<(), GuardError> {
+        let Some(hand) = self.tasks.get_mut(task.index()) else { return Ok(()) };
+        let name = String::from(group.clone());
+        for thread in hand.threads.clone() {
+            match self.guard.change(&Setting::CacheMember { thread, group: group.clone() }, &name) {
+                Err(error) if !is_gone(&error) => return Err(error),
+                _ => {}
+            }
+        }
+        hand.cache = Some(group);
+        Ok(())
     }
 
     /// Makes a cgroup for a task; what it is to be for, the caller says afterwards.
@@ -103,7 +141,7 @@ impl<A: Actuator> Hands<A> {
     pub fn take(&mut self, task: &PlacedTask, threads: Vec<u32>, group: Group) -> Result<(), GuardError> {
         let (name, cpus) = (task.name.clone(), task.core.0.to_string());
         let tally = TaskTally::default();
-        self.tasks.push(Hand { name, threads, group, cpus: None, strayed: false, tally });
+        self.tasks.push(Hand { name, threads, group, cache: None, cpus: None, strayed: false, tally });
         let place = self.tasks.len() - 1;
         match self.set_cpus(place, &cpus) {
             Err(error) if is_gone(&error) => Ok(()),
@@ -130,6 +168,7 @@ impl<A: Actuator> Hands<A> {
             Decision::Weight { per_mille, .. } => {
                 self.set(place, Knob::CpuWeight, &(per_mille / 10).clamp(1, 10_000).to_string())
             }
+            Decision::Ways { core, mask, .. } => self.set_ways(place, core, mask),
         };
         self.note(place, decision, done)
     }
@@ -142,6 +181,7 @@ impl<A: Actuator> Hands<A> {
                     Decision::Move { .. } | Decision::Kind { .. } => tally.moved += 1,
                     Decision::Hold { .. } => tally.held += 1,
                     Decision::Weight { .. } => tally.weighed += 1,
+                    Decision::Ways { .. } => tally.divided += 1,
                     Decision::Go { .. } => {}
                 }
                 Outcome::Done
@@ -168,6 +208,16 @@ impl<A: Actuator> Hands<A> {
     fn set(&mut self, place: usize, knob: Knob, value: &str) -> Result<(), GuardError> {
         let group = self.tasks[place].group.clone();
         self.guard.change(&Setting::Cgroup { group, knob }, value)
+    }
+
+    /// Gives a task these ways of the last level behind `core`, with all tasks of its group.
+    fn set_ways(&mut self, place: usize, core: CoreId, mask: u64) -> Result<(), GuardError> {
+        let setting = |group: &Group| Setting::Schemata { group: group.clone() };
+        let Some(group) = self.tasks[place].cache.clone() else {
+            return Err(GuardError::Value { setting: setting(&Group::default()) });
+        };
+        let line = self.division.schemata(self.guard.machine(), &group, core, mask)?;
+        self.guard.change(&setting(&group), &line)
     }
 
     /// Gives all threads of a task these CPUs. A thread that has ended is left out; the task has ended where all have.

@@ -1,5 +1,6 @@
 //! Cores and caches of this machine as a platform: what policies ask of a chip. The rest of the platform stands for nothing.
 
+use crate::division;
 use solo_model::platform::{Cache, Contents, Core, CoreKind};
 use solo_model::{Bytes, CoreId, CoreSet, Frequency, Platform, fixtures};
 use solo_perf::cpus::{cpu_list, online};
@@ -18,6 +19,12 @@ pub fn platform(files: &dyn Files) -> Platform {
     let mut platform = fixtures::chip(cores);
     platform.name = "this machine".to_owned();
     platform.caches = caches(files, online);
+    if let Some(level) = platform.last_level().map(|cache| cache.level)
+        && let Some(ways) = division::ways(files, level)
+    {
+        // What is given away counts: a chip may give several ways at a time.
+        platform.caches.iter_mut().filter(|cache| cache.level == level).for_each(|cache| cache.ways = ways);
+    }
     kinds(files, &mut platform);
     platform
 }

@@ -1,5 +1,5 @@
 //! Policies that listen on a live Linux (tier B): the very value that the kernel of the simulated machine runs, outside the kernel,
-//! fed by counters of programs, and acting by affinity, the freezer and weights of cgroups.
+//! fed by counters of programs, and acting by affinity, the freezer and weights of cgroups, and groups of resctrl.
 //!
 //! ```text
 //!   perf, /proc ──▶ Source ──▶ Observation ──▶ Agent (monitors, board, placement) ──▶ Decisions ──▶ Hands ──▶ Guard ──▶ Linux
@@ -17,7 +17,9 @@
 #![forbid(unsafe_code)]
 
 mod agent;
+mod caches;
 mod counters;
+mod division;
 mod error;
 mod hands;
 pub mod host;
@@ -28,6 +30,8 @@ mod session;
 mod view;
 
 pub use agent::{Agent, Decision, PlacedTask, Placing};
+pub use caches::check as check_caches;
+pub use division::Division;
 pub use error::PlaceError;
 pub use hands::{Hands, Outcome, TaskTally};
 pub use observation::{CoreSeen, Life, Observation, TaskSeen, Where};

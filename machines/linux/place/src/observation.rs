@@ -2,7 +2,7 @@
 
 use crate::error::PlaceError;
 use serde::{Deserialize, Serialize};
-use solo_model::{CoreId, CoreSet, Counts, Duration, Instant, TaskId};
+use solo_model::{Bytes, CoreId, CoreSet, Counts, Duration, Instant, TaskId};
 
 /// What has become of a task.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -31,6 +31,9 @@ pub struct TaskSeen {
     pub ran: Duration,
     /// What was counted of it; empty where nothing could be read.
     pub counts: Counts,
+    /// What lines take in the last-level cache that its process brought in; nothing where that is not read.
+    #[serde(default, rename = "held_bytes")]
+    pub held: Option<Bytes>,
 }
 
 /// A core in the time since the last observation.

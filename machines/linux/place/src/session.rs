@@ -1,7 +1,9 @@
 //! A placement at work, from beginning to end.
 
 use crate::agent::{Agent, Decision, Placing};
+use crate::caches;
 use crate::counters::{Counters, resolved};
+use crate::division::Division;
 use crate::error::PlaceError;
 use crate::hands::{Hands, Needs, TaskTally};
 use crate::observation::{Life, Observation, Source, Where};
@@ -106,12 +108,18 @@ pub fn place(
     if listening.observed.asymmetry.is_some() && !listening.observed.sets.is_empty() {
         return Err(PlaceError::InTurns(listening.observed.monitor.name()));
     }
+    if listening.reaction.facts().slows {
+        return Err(PlaceError::Slows(listening.reaction.name()));
+    }
+    caches::check(placement.placing, placement.files)?;
     let agent = Agent::new(placement.placing)?;
     let mut notes = Vec::new();
     let mut counters = open(&placement, options.filter, &mut notes)?;
     check_cores(placement.placing, counters.online())?;
-    let mut hands = Hands::new(guard, &placement.placing.platform);
+    let platform = &placement.placing.platform;
+    let mut hands = Hands::new(guard, platform).dividing(Division::of(placement.files, platform));
     take_all(placement.placing, &mut counters, &mut hands, &mut notes)?;
+    counters.read_held(caches::share_out(placement.placing, &mut hands)?);
     let mut session = Session::new(placement.placing, agent, counters, hands);
     let worked = session.work(options);
     session.finish(worked, notes)

@@ -72,7 +72,7 @@ impl Watched {
         let core = |(core, running)| CoreSeen { core, running, set: 0, counts: counts.clone() };
         let task = |&(task, core, life): &(TaskId, CoreId, Life)| {
             let ran = if on.contains(&Some(task)) { PERIOD } else { Duration::ZERO };
-            TaskSeen { task, life, core, ran, counts: counts.clone() }
+            TaskSeen { task, life, core, ran, counts: counts.clone(), held: None }
         };
         let at = Instant::ZERO + PERIOD * periods;
         let decided = self.agent.on(&Observation {

@@ -103,7 +103,8 @@ fn ours(host: &Host, releases: u64) -> Latencies {
     };
     let policy = Policy::new(Scope::Partitioned, Criterion::StaticPriority);
     let experiment = Experiment::new("jitter", chip(1), policy, vec![task], End::Jobs(releases));
-    let ran = run(&experiment, host, &|| false).expect("a task of one step runs");
+    let ran =
+        run(&experiment, host, solo_threads::Options::default(), &|| false).expect("a task of one step runs");
     let late = |record: &Record| match record {
         Record::Job(job) => Some((job.start.get() - job.release.get()) / 1000),
         _ => None,

@@ -4,8 +4,8 @@ use crate::NoFifo;
 use crate::host::Host;
 use crate::lack::ThreadsLack;
 use crate::plane;
-use crate::priorities;
-use solo_model::policy::Timing;
+use crate::priorities::{self, Scheduling};
+use solo_model::policy::{Theory, Timing};
 use solo_model::work::LockProtocol;
 use solo_model::{Bytes, Caps, Experiment, TaskClass};
 use solo_perf::files::Host as Files;
@@ -29,6 +29,29 @@ pub(crate) fn admit_ranked(experiment: &Experiment, host: &Host) -> Result<(), T
     room(experiment, host)?;
     // Who watches over the run.
     with_fifo(host, Some(host.priorities.1))
+}
+
+/// The same under SCHED_DEADLINE: how each task is scheduled.
+pub(crate) fn admit_deadline(experiment: &Experiment, host: &Host) -> Result<Vec<Scheduling>, ThreadsLack> {
+    plain(experiment)?;
+    if experiment.policy.criterion.facts().theory != Theory::Edf {
+        return Err(ThreadsLack::NoDeadlines(experiment.policy.criterion));
+    }
+    let raises = |protocol| protocol == LockProtocol::Ceiling;
+    if let Some(lock) = experiment.locks.iter().find(|lock| raises(lock.protocol)) {
+        return Err(ThreadsLack::Raising { lock: lock.name.clone() });
+    }
+    let used = priorities::used_cores(experiment);
+    let real_time = |task: &&solo_model::Task| task.class != TaskClass::BestEffort;
+    let whole = |task: &solo_model::Task| priorities::cores(experiment, task) == used;
+    let global = experiment.tasks.iter().filter(real_time).all(whole);
+    if !global || used.len() != host.online || host.cpus.len() != host.online {
+        return Err(ThreadsLack::NotAll { cpus: host.online, used: used.len(), global });
+    }
+    room(experiment, host)?;
+    // Who watches over the run.
+    with_fifo(host, Some(host.priorities.1))?;
+    priorities::reserved(experiment)
 }
 
 /// What threads have nothing for.

@@ -1,9 +1,10 @@
 //! A run from its first thread to its last.
 
-use crate::admit::{admit, admit_ranked};
+use crate::admit::{admit, admit_deadline, admit_ranked};
 use crate::asked::Asked;
 use crate::body::{Body, Ended};
 use crate::compute::Pace;
+use crate::counted::{Counted, Meter};
 use crate::cpus::CpuCores;
 use crate::host::Host;
 use crate::journal::Journal;
@@ -21,6 +22,7 @@ use solo_model::work::Buffer;
 use solo_model::{Bytes, CoreId, Experiment, Instant, Record, TaskId};
 use solo_perf::switches::Switches;
 use solo_workload::{Program, WorkError};
+use std::cell::RefCell;
 use std::io;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
@@ -79,6 +81,29 @@ pub struct Ran {
     pub cpus: Vec<(usize, CoreId)>,
     /// Why the kernel tells nothing of switches, where it does not: then there is no schedule.
     pub no_switches: Option<String>,
+    /// Jobs of which an event was not on a counter all the time.
+    pub multiplexed: u64,
+}
+
+/// Who schedules the threads of hard and soft tasks.
+#[derive(Clone, Copy, Default)]
+pub enum Under<'r> {
+    /// SCHED_FIFO, by priorities.
+    #[default]
+    Fifo,
+    /// SCHED_DEADLINE: Linux's own EDF over all CPUs, each thread with a budget (Linux's documentation, sched-deadline).
+    Deadline,
+    /// A plane, which schedules this machine already.
+    Ranked(Ranking<'r>),
+}
+
+/// How threads are run.
+#[derive(Clone, Copy, Default)]
+pub struct Options<'r> {
+    /// Who schedules them.
+    pub under: Under<'r>,
+    /// What is counted of each job.
+    pub counted: Option<&'r Counted>,
 }
 
 /// Runs the tasks of an experiment as threads, until their jobs are done, its time is over or the caller asks to stop.
@@ -88,22 +113,10 @@ pub struct Ran {
 pub fn run(
     experiment: &Experiment,
     host: &Host,
+    options: Options<'_>,
     cancelled: &(dyn Fn() -> bool + Sync),
 ) -> Result<Ran, ThreadsError> {
-    run_roles((experiment, None), host, Roles::Programs(programs(experiment)?), cancelled)
-}
-
-/// The same where a plane schedules the threads of hard and soft tasks. It schedules this machine already.
-///
-/// # Errors
-/// As [`run`].
-pub fn run_ranked(
-    experiment: &Experiment,
-    host: &Host,
-    ranking: Ranking<'_>,
-    cancelled: &(dyn Fn() -> bool + Sync),
-) -> Result<Ran, ThreadsError> {
-    run_roles((experiment, Some(ranking)), host, Roles::Programs(programs(experiment)?), cancelled)
+    run_roles(experiment, host, options, Roles::Programs(programs(experiment)?), cancelled)
 }
 
 /// What threads do.
@@ -131,17 +144,22 @@ impl<'e> Roles<'e> {
 
 /// Runs what threads do, in the order of the experiment's tasks.
 pub(crate) fn run_roles(
-    (experiment, ranking): (&Experiment, Option<Ranking<'_>>),
+    experiment: &Experiment,
     host: &Host,
+    options: Options<'_>,
     roles: Roles<'_>,
     cancelled: &(dyn Fn() -> bool + Sync),
 ) -> Result<Ran, ThreadsError> {
-    let scheduling = if ranking.is_some() {
-        admit_ranked(experiment, host)?;
-        priorities::ranked(experiment)
-    } else {
-        admit(experiment, host)?;
-        priorities::assign(experiment, host)?
+    let (scheduling, ranking) = match options.under {
+        Under::Fifo => {
+            admit(experiment, host)?;
+            (priorities::assign(experiment, host)?, None)
+        }
+        Under::Deadline => (admit_deadline(experiment, host)?, None),
+        Under::Ranked(ranking) => {
+            admit_ranked(experiment, host)?;
+            (priorities::ranked(experiment), Some(ranking))
+        }
     };
     let cores = CpuCores::new(priorities::used_cores(experiment), &host.cpus);
     let refused = |what| move |error| ThreadsError::Refused { what, error };
@@ -151,6 +169,8 @@ pub(crate) fn run_roles(
     let shared = Shared {
         experiment,
         ranking,
+        counted: options.counted,
+        multiplexed: AtomicU64::new(0),
         memory: &memory,
         locks: &locks,
         pace: Pace::look(),
@@ -177,7 +197,8 @@ pub(crate) fn run_roles(
     let end = Instant::new(shared.end.load(Ordering::Acquire));
     let began = shared.began.load(Ordering::Acquire);
     let records = timeline::records(journals, &followed, &cores, began, end);
-    Ok(Ran { records, end, cut_off, cpus: cores.pairs().to_vec(), no_switches })
+    let multiplexed = shared.multiplexed.load(Ordering::Acquire);
+    Ok(Ran { records, end, cut_off, cpus: cores.pairs().to_vec(), no_switches, multiplexed })
 }
 
 fn programs(experiment: &Experiment) -> Result<Vec<Program>, ThreadsError> {
@@ -261,8 +282,12 @@ impl Cast<'_> {
 
     /// The first failure counts, and ends the run.
     fn fail(&self, what: &'static str, error: io::Error) {
+        self.refuse(ThreadsError::Refused { what, error });
+    }
+
+    fn refuse(&self, error: ThreadsError) {
         let mut failure = self.failure.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        failure.get_or_insert(ThreadsError::Refused { what, error });
+        failure.get_or_insert(error);
         self.shared.end_at(Instant::new(0));
     }
 
@@ -274,11 +299,24 @@ impl Cast<'_> {
             Scheduling::Fifo(priority) => sched::fifo(priority),
             Scheduling::Other => Ok(()),
             Scheduling::Ranked => self.shared.enter(task),
+            Scheduling::Deadline { runtime, deadline, period } => sched::deadline(runtime, deadline, period),
         });
         if let Err(error) = begun {
-            self.fail("CPUs or priority of a thread", error);
+            let reserved = matches!(scheduling, Scheduling::Deadline { .. });
+            if reserved && error.raw_os_error() == Some(libc::EBUSY) {
+                self.refuse(ThreadsLack::Reserved.into());
+            } else {
+                self.fail("CPUs or priority of a thread", error);
+            }
             return None;
         }
+        let meter = match self.shared.counted.map(Meter::open).transpose() {
+            Ok(meter) => meter.map(RefCell::new),
+            Err(error) => {
+                self.fail("counters of a thread", error);
+                return None;
+            }
+        };
         self.numbers[task.index()].store(sched::thread(), Ordering::Release);
         while self.shared.began.load(Ordering::Acquire) == 0 {
             if self.shared.over.load(Ordering::Acquire) {
@@ -286,7 +324,7 @@ impl Cast<'_> {
             }
             thread::sleep(Duration::from_millis(1));
         }
-        let actor = Actor { shared: self.shared, task, scheduling, cores: self.cores };
+        let actor = Actor { shared: self.shared, task, scheduling, cores: self.cores, meter };
         Some(match role {
             Role::Steps(program) => actor.run(program),
             Role::Body(body, ended) => actor.run_body(body, ended),

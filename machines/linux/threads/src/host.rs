@@ -8,6 +8,8 @@ use std::fs;
 pub struct Host {
     /// The CPUs that it may use, ascending.
     pub cpus: Vec<usize>,
+    /// How many there are in all.
+    pub online: usize,
     /// Whether threads may be under SCHED_FIFO.
     pub fifo: bool,
     /// The priorities of SCHED_FIFO, lowest and highest.
@@ -29,6 +31,7 @@ impl Host {
         let period = number("/proc/sys/kernel/sched_rt_period_us").and_then(|us| u64::try_from(us).ok());
         Self {
             cpus: sched::cpus(),
+            online: solo_perf::cpus::online(&solo_perf::files::Host::new()).len(),
             fifo: tried.unwrap_or(false),
             priorities,
             memory: sched::memory(),

@@ -9,13 +9,44 @@ pub enum ThreadsLack {
     /// A criterion that is none of fixed priorities.
     #[error(
         "{} has no counterpart in stock Linux that keeps its meaning; criteria of fixed priorities have: RM, DM, FP, AFFINITY; EDF runs \
-         by sched_ext, with --scheduler sched-ext",
+         by sched_ext, with --scheduler sched-ext, and over all CPUs under SCHED_DEADLINE, with --scheduler deadline",
         .0.name()
     )]
     Criterion(Criterion),
     /// A criterion whose ranks change while a job waits, or that takes turns.
     #[error("{} gives jobs no rank that stays while they wait; EDF and criteria of fixed priorities do", .0.name())]
     NoRank(Criterion),
+    /// A criterion other than EDF under SCHED_DEADLINE.
+    #[error("{} is not what SCHED_DEADLINE does: it runs the earliest deadline first, EDF; criteria of fixed priorities run under SCHED_FIFO", .0.name())]
+    NoDeadlines(Criterion),
+    /// Threads that may not run on all CPUs under SCHED_DEADLINE.
+    #[error(
+        "Linux admits a thread to SCHED_DEADLINE that may run on all CPUs of the machine, of which {cpus} are online; the tasks {}: G-EDF on \
+         {cpus} cores does, or P- and C-EDF with --scheduler sched-ext",
+        if *global { format!("use {used}") } else { "are kept on some".to_owned() }
+    )]
+    NotAll {
+        /// Online.
+        cpus: usize,
+        /// Cores that tasks use.
+        used: usize,
+        /// Every task may run on all of these.
+        global: bool,
+    },
+    /// A task that does not say what SCHED_DEADLINE is to reserve for it.
+    #[error("`{task}` has no budget that SCHED_DEADLINE could give it: it lacks {what}")]
+    Unreserved {
+        /// The task.
+        task: String,
+        /// What it lacks.
+        what: &'static str,
+    },
+    /// More than SCHED_DEADLINE gives away.
+    #[error(
+        "SCHED_DEADLINE does not admit all tasks: the sum of wcet by period is above what Linux gives real-time threads \
+         (kernel.sched_rt_runtime_us of each kernel.sched_rt_period_us, of all CPUs)"
+    )]
+    Reserved,
     /// A CPU of a higher number than a set of CPUs can have.
     #[error(
         "the tasks would run on CPU {cpu}, and sched_ext's scheduler has places for CPUs up to {most}: taskset starts solo on others"

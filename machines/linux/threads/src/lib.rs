@@ -7,13 +7,14 @@
 //!
 //! | | here |
 //! |---|---|
-//! | criteria | those of fixed priorities: RM, DM, FP, AFFINITY; on a plane EDF as well. Others have no counterpart that keeps their meaning |
+//! | criteria | those of fixed priorities: RM, DM, FP, AFFINITY; on a plane, and over all CPUs under SCHED_DEADLINE, EDF as well. Others have no counterpart that keeps their meaning |
 //! | scopes | partitioned, clustered, global: sets of CPUs |
 //! | `compute` | computes until the thread has used this much of a CPU, as Linux accounts for it |
 //! | memory | real buffers, touched byte by byte in the order of the work; the loop around an access takes time, too |
 //! | locks | semaphores, mutexes without protocol and with inheritance (Linux's own), immediate ceilings by changes of priority |
 //! | schedule | from the kernel's own records of switches, where perf lends them |
-//! | isolation, counters of jobs, recorded programs | refused |
+//! | counters of jobs | by perf, where [asked for](Counted) |
+//! | isolation, recorded programs | refused |
 //!
 //! Nothing of the system is changed: threads have their priorities and CPUs, and end with the run.
 
@@ -22,6 +23,7 @@ mod asked;
 mod body;
 mod compute;
 mod coordinate;
+mod counted;
 mod cpus;
 mod host;
 mod journal;
@@ -38,7 +40,8 @@ mod task;
 mod timeline;
 
 pub use admit::admit;
-pub use coordinate::{Ran, ThreadsError, run, run_ranked};
+pub use coordinate::{Options, Ran, ThreadsError, Under, run};
+pub use counted::Counted;
 pub use host::Host;
 pub use lack::ThreadsLack;
 pub use no_fifo::NoFifo;

@@ -137,6 +137,7 @@ fn schedule(how: Scheduling) {
     let done = match how {
         Scheduling::Fifo(priority) => sched::fifo(priority),
         Scheduling::Other | Scheduling::Ranked => sched::other(),
+        Scheduling::Deadline { runtime, deadline, period } => sched::deadline(runtime, deadline, period),
     };
     debug_assert!(done.is_ok(), "{done:?}");
 }

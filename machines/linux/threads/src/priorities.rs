@@ -3,8 +3,9 @@
 use crate::host::Host;
 use crate::lack::ThreadsLack;
 use solo_model::policy::{FixedBy, Theory};
+use solo_model::task::Release;
 use solo_model::work::{Step, Visit};
-use solo_model::{CoreId, CoreSet, Experiment, LockId, Scope, Task, TaskClass};
+use solo_model::{CoreId, CoreSet, Duration, Experiment, LockId, Scope, Task, TaskClass};
 use std::collections::BTreeSet;
 
 /// How a thread is scheduled.
@@ -16,13 +17,22 @@ pub(crate) enum Scheduling {
     Fifo(i32),
     /// By the ranks of its jobs.
     Ranked,
+    /// SCHED_DEADLINE: so much of a CPU in each period, by deadlines.
+    Deadline {
+        /// What it may run in a period.
+        runtime: Duration,
+        /// By when, after it is ready.
+        deadline: Duration,
+        /// The period.
+        period: Duration,
+    },
 }
 
 impl Scheduling {
     /// The priority, where it has one.
     pub(crate) fn priority(self) -> Option<i32> {
         match self {
-            Self::Other | Self::Ranked => None,
+            Self::Other | Self::Ranked | Self::Deadline { .. } => None,
             Self::Fifo(priority) => Some(priority),
         }
     }
@@ -34,6 +44,30 @@ pub(crate) fn ranked(experiment: &Experiment) -> Vec<Scheduling> {
     let one = |task: &Task| match task.class {
         TaskClass::Hard | TaskClass::Soft => Scheduling::Ranked,
         TaskClass::BestEffort => Scheduling::Other,
+    };
+    experiment.tasks.iter().map(one).collect()
+}
+
+/// How each task is scheduled under SCHED_DEADLINE, by its position: its worst execution time in each period. Tasks of best effort take
+/// what is left.
+///
+/// # Errors
+/// The first task that does not say what it needs.
+pub(crate) fn reserved(experiment: &Experiment) -> Result<Vec<Scheduling>, ThreadsLack> {
+    let one = |task: &Task| {
+        let lacks = |what| ThreadsLack::Unreserved { task: task.name.clone(), what };
+        if task.class == TaskClass::BestEffort {
+            return Ok(Scheduling::Other);
+        }
+        let period = match task.release {
+            Release::Periodic { period, .. } => period,
+            Release::Sporadic { distance } => distance,
+            Release::Once { .. } | Release::Continuous { .. } => return Err(lacks("a period")),
+        };
+        let runtime = task.wcet.ok_or_else(|| lacks("a wcet"))?;
+        // The kernel wants them in this order.
+        let deadline = task.relative_deadline().unwrap_or(period).min(period).max(runtime);
+        Ok(Scheduling::Deadline { runtime, deadline, period })
     };
     experiment.tasks.iter().map(one).collect()
 }

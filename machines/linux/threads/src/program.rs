@@ -1,7 +1,7 @@
 //! Programs: threads whose body is a function in place of steps. The functions here are asked by such a body, of its own thread.
 
 pub use crate::body::{Body, Ended};
-use crate::coordinate::{Ran, Roles, ThreadsError, run_roles};
+use crate::coordinate::{Options, Ran, Roles, ThreadsError, run_roles};
 use crate::host::Host;
 use crate::journal::Journal;
 use crate::locks::Held;
@@ -34,7 +34,7 @@ pub fn run_program(
 ) -> Result<(Ran, Vec<Ended>), ThreadsError> {
     let ended = Mutex::new(Vec::new());
     let roles = Roles::Bodies(bodies, &ended);
-    let ran = run_roles((experiment, None), host, roles, cancelled)?;
+    let ran = run_roles(experiment, host, Options::default(), roles, cancelled)?;
     Ok((ran, ended.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner)))
 }
 

@@ -1,6 +1,7 @@
 //! Which CPUs a thread may use, how it is scheduled, and what it has used: system calls behind safe functions.
 #![allow(unsafe_code)]
 
+use solo_model::Duration;
 use std::io;
 
 /// Keeps the calling thread on one CPU.
@@ -43,6 +44,39 @@ pub fn cpus() -> Vec<usize> {
 /// What the kernel says, for example that it may not.
 pub fn fifo(priority: i32) -> io::Result<()> {
     scheduler(libc::SCHED_FIFO, priority)
+}
+
+/// What `sched_setattr` takes (Linux's `struct sched_attr` as of 3.14).
+#[repr(C)]
+struct Attributes {
+    size: u32,
+    policy: u32,
+    flags: u64,
+    nice: i32,
+    priority: u32,
+    runtime: u64,
+    deadline: u64,
+    period: u64,
+}
+
+/// Puts the calling thread under SCHED_DEADLINE: it may run for `runtime` in each `period`, by `deadline` after it is ready.
+///
+/// # Errors
+/// What the kernel says: `EBUSY` where it has given away as much as it may, `EPERM` where the thread may not run on all CPUs.
+pub fn deadline(runtime: Duration, deadline: Duration, period: Duration) -> io::Result<()> {
+    let attributes = Attributes {
+        size: size_of::<Attributes>() as u32,
+        policy: libc::SCHED_DEADLINE as u32,
+        flags: 0,
+        nice: 0,
+        priority: 0,
+        runtime: runtime.get(),
+        deadline: deadline.get(),
+        period: period.get(),
+    };
+    // SAFETY: the kernel only reads a structure of the size that it states.
+    let result = unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const attributes, 0) };
+    checked(result as libc::c_int)
 }
 
 /// Puts the calling thread back under SCHED_OTHER.

@@ -2,6 +2,7 @@
 
 use crate::asked::Asked;
 use crate::compute::Pace;
+use crate::counted::{Counted, Meter};
 use crate::cpus::CpuCores;
 use crate::journal::Journal;
 use crate::locks::{Held, Locks};
@@ -11,8 +12,9 @@ use crate::priorities::{self, Scheduling};
 use crate::sched;
 use solo_model::record::SwitchReason;
 use solo_model::task::{BACKLOG_LIMIT, Release};
-use solo_model::{CoreId, Counts, Duration, Experiment, Instant, JobIndex, JobRecord, TaskId};
+use solo_model::{CoreId, Duration, Experiment, Instant, JobIndex, JobRecord, TaskId};
 use solo_workload::{Op, Program};
+use std::cell::RefCell;
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::thread;
@@ -25,6 +27,10 @@ pub(crate) struct Shared<'r> {
     pub(crate) experiment: &'r Experiment,
     /// Who schedules the threads by the ranks of their jobs, if that is not Linux itself.
     pub(crate) ranking: Option<Ranking<'r>>,
+    /// What is counted of each job.
+    pub(crate) counted: Option<&'r Counted>,
+    /// Jobs of which not everything was counted all the time.
+    pub(crate) multiplexed: AtomicU64,
     pub(crate) memory: &'r Memory,
     pub(crate) locks: &'r Locks,
     pub(crate) pace: Pace,
@@ -96,6 +102,8 @@ pub(crate) struct Actor<'r> {
     pub(crate) scheduling: Scheduling,
     /// Which core of the experiment a CPU is.
     pub(crate) cores: &'r CpuCores,
+    /// The thread's counters, where jobs are counted.
+    pub(crate) meter: Option<RefCell<Meter>>,
 }
 
 /// The job at hand.
@@ -174,7 +182,14 @@ impl Actor<'_> {
         }
         journal.away(away, SwitchReason::Finished);
         self.unseen(&mut journal, index, release);
+        self.told();
         journal
+    }
+
+    /// Says how many jobs were not counted all the time.
+    pub(crate) fn told(&self) {
+        let multiplexed = self.meter.as_ref().map_or(0, |meter| meter.borrow().multiplexed);
+        self.shared.multiplexed.fetch_add(multiplexed, Ordering::AcqRel);
     }
 
     /// A job begins.
@@ -182,12 +197,15 @@ impl Actor<'_> {
         let deadline = self.task().relative_deadline().map(|deadline| release + deadline);
         let (start, used, preempted) = (journal.now(), sched::used(), sched::preempted());
         let first = sched::cpu();
+        // What happened since the last job is nobody's.
+        drop(self.meter.as_ref().map(|meter| meter.borrow_mut().take()));
         journal.released(index, self.cores.core(first), release, deadline, start);
         Job { index, release, deadline, start, used, preempted, first }
     }
 
     /// A job ends. Its finish, or nothing where the run ended before.
     pub(crate) fn end_job(&self, journal: &mut Journal, job: &Job) -> Option<Instant> {
+        let counts = self.meter.as_ref().map(|meter| meter.borrow_mut().take());
         let (finish, last) = (journal.now(), sched::cpu());
         if finish.get() > self.shared.end.load(Ordering::Acquire) {
             self.cut(journal, job);
@@ -211,7 +229,7 @@ impl Actor<'_> {
             preemptions: u32::try_from(sched::preempted().saturating_sub(preempted)).unwrap_or(u32::MAX),
             migrations: u32::from(first != last),
             backlog: u32::try_from(backlog).unwrap_or(u32::MAX),
-            counts: Counts::default(),
+            counts: counts.unwrap_or_default(),
             stalls: None,
         });
         if self.shared.wanted[self.task.index()] == index.0 + 1

@@ -1,17 +1,26 @@
 //! What became of budgets, for people and programs.
 
 use super::back_end::Keeper;
+use super::who::Who;
 use super::wishes::Wishes;
 use serde::Serialize;
-use solo_guard::occupier::{CoreTally, Held, Histogram};
+use solo_guard::groups::{GroupTally, GroupsHeld};
+use solo_guard::occupier::{CoreTally, Held, Histogram, Replayed};
 use solo_guard::{Actuator, Fate, Restored, Setting};
-use solo_model::isolation::Budget;
+use solo_isolate::regulator::Conservation;
+use solo_model::Duration;
+use solo_model::isolation::{Budget, CoreBudget};
 use solo_model::text::{Printable, counted};
-use solo_model::{CoreId, Duration};
 use solo_report::table::{self, Style};
 
 /// What a budget may be exceeded by before it counts as not held, in thousandths of it.
 const TOLERATED_PER_MILLE: u64 = 20;
+/// Why an occupier may be late.
+const LATE_OCCUPIER: &str = "a system call is not interrupted in its middle where the kernel is not preemptible, and an occupier that \
+                             comes late stops late";
+/// Why a freezer may be.
+const LATE_FREEZER: &str =
+    "a task is frozen when it next leaves the kernel, and each of several CPUs goes on until it hears of it";
 
 /// What became of budgets.
 #[derive(Serialize)]
@@ -24,7 +33,9 @@ pub(super) struct Answer {
     /// Every budget was held.
     pub(super) held: bool,
     cores: Vec<Core>,
+    groups: Vec<GroupOf>,
     sum: Sum,
+    group_sum: Sum,
     decisions: Decisions,
     settings: Vec<Put>,
     doubts: Vec<String>,
@@ -33,9 +44,32 @@ pub(super) struct Answer {
     stopped: &'static str,
 }
 
+/// What was held: budgets of CPUs, and of groups.
+pub(super) struct Both {
+    pub(super) cpus: Option<Held>,
+    pub(super) groups: Option<GroupsHeld>,
+}
+
 #[derive(Serialize)]
 struct Core {
     core: u16,
+    #[serde(flatten)]
+    row: Row,
+}
+
+#[derive(Serialize)]
+struct GroupOf {
+    group: String,
+    #[serde(flatten)]
+    row: Row,
+}
+
+/// What became of a budget.
+#[derive(Serialize)]
+struct Row {
+    /// Whose it is, for people.
+    #[serde(skip)]
+    whose: String,
     budget_events: Option<u64>,
     held: bool,
     periods: u64,
@@ -112,19 +146,84 @@ impl Spread {
 }
 
 impl Core {
-    fn of(wishes: &Wishes, core: &CoreTally) -> Self {
-        let own = wishes.budgets.regulation.cores.iter().find(|entry| entry.core == core.core);
-        let budget_events = own.and_then(|own| match own.budget {
-            Budget::Events(events) => Some(events.get()),
-            _ => None,
-        });
+    fn of(wishes: &Wishes, tally: &CoreTally) -> Self {
+        let own = wishes.budgets.regulation.cores.iter().find(|entry| entry.core == tally.core);
+        let row = Row::of(tally.core.to_string(), own.and_then(|own| events(own.budget)), tally);
+        Self { core: tally.core.0, row }
+    }
+}
+
+impl GroupOf {
+    /// Of all groups, in the order of the command line.
+    fn all(wishes: &Wishes, held: Option<&GroupsHeld>) -> Vec<Self> {
+        let tallies = held.into_iter().flat_map(|held| &held.groups);
+        let named = wishes.groups.members.iter().zip(&wishes.groups.regulation.cores);
+        let one = |(tally, (who, entry)): (&GroupTally, (&Who, &CoreBudget))| Self {
+            group: format!("/{}", String::from(tally.group.clone())),
+            row: Row::of(who.to_string(), events(entry.budget), &tally.tally),
+        };
+        tallies.zip(named).map(one).collect()
+    }
+}
+
+/// A budget in events.
+const fn events(budget: Budget) -> Option<u64> {
+    match budget {
+        Budget::Events(events) => Some(events.get()),
+        _ => None,
+    }
+}
+
+impl Both {
+    fn replayed(&self) -> Replayed {
+        let cpus = self.cpus.as_ref().map(|held| held.replayed);
+        let groups = self.groups.as_ref().map(|held| held.replayed);
+        let add = |sum: Replayed, one: Replayed| Replayed {
+            compared: sum.compared + one.compared,
+            disagreements: sum.disagreements + one.disagreements,
+            not_compared: sum.not_compared + one.not_compared,
+        };
+        cpus.into_iter().chain(groups).fold(Replayed::default(), add)
+    }
+
+    fn length(&self) -> Duration {
+        let cpus = self.cpus.as_ref().map(|held| held.length);
+        cpus.or_else(|| Some(self.groups.as_ref()?.length)).unwrap_or(Duration::ZERO)
+    }
+}
+
+impl Sum {
+    fn of(conservation: Option<Conservation>) -> Self {
+        let sum = conservation.unwrap_or_default();
+        Self {
+            periods: sum.periods,
+            exempt_periods: sum.exempt,
+            exceeded_periods: sum.violations,
+            beyond_max_events: sum.worst_excess.get(),
+            overdraft_events: sum.overdraft.get(),
+        }
+    }
+}
+
+/// What stops, by the names of the command line.
+pub(super) fn back_end(keeper: Option<&Keeper>, groups: bool) -> &'static str {
+    match (keeper.map(Keeper::name), groups) {
+        (None, _) => "freezer",
+        (Some("sched-ext"), true) => "sched-ext, freezer",
+        (Some(_), true) => "occupier, freezer",
+        (Some(name), false) => name,
+    }
+}
+
+impl Row {
+    fn of(whose: String, budget_events: Option<u64>, core: &CoreTally) -> Self {
         // The mean of what was reserved: budgets may change while they are held.
         let mean = core.reserved / core.periods.max(1);
         let tolerated = (mean * TOLERATED_PER_MILLE / 1000).max(1);
         let beyond = core.beyond.max().unwrap_or(0);
         let few = core.leaked <= core.reserved / 1000 * TOLERATED_PER_MILLE;
         Self {
-            core: core.core.0,
+            whose,
             budget_events,
             held: core.failure.is_none() && few && beyond <= tolerated,
             periods: core.periods,
@@ -146,10 +245,10 @@ impl Core {
         }
     }
 
-    /// What to hold against it.
-    fn doubts(&self, fair_server: bool) -> Vec<String> {
+    /// What to hold against it; `because` is why a stopped one may be late.
+    fn doubts(&self, fair_server: bool, because: &str) -> Vec<String> {
         let mut doubts = Vec::new();
-        let core = CoreId(self.core);
+        let core = Printable(&self.whose);
         if let Some(failure) = &self.failure {
             doubts.push(format!("{core}: its budget was no longer held before the end: {failure}"));
         }
@@ -171,8 +270,7 @@ impl Core {
         }
         if self.exceeded_periods > 0 {
             doubts.push(format!(
-                "{core}: {} of {} periods went beyond what was allowed, by {} events at most: a system call is not interrupted in its \
-                 middle where the kernel is not preemptible, and an occupier that comes late stops late",
+                "{core}: {} of {} periods went beyond what was allowed, by {} events at most: {because}",
                 self.exceeded_periods,
                 self.periods,
                 self.beyond_events.max.unwrap_or(0)
@@ -192,37 +290,37 @@ impl Answer {
     /// Of budgets that were held.
     pub(super) fn of(
         wishes: &Wishes,
-        held: &Held,
+        held: &Both,
         restored: &Restored,
-        keeper: &Keeper,
+        keeper: Option<&Keeper>,
         more: Vec<String>,
     ) -> Self {
-        let cores: Vec<Core> = held.cores.iter().map(|core| Core::of(wishes, core)).collect();
+        let tallies = held.cpus.iter().flat_map(|held| &held.cores);
+        let cores: Vec<Core> = tallies.map(|tally| Core::of(wishes, tally)).collect();
+        let groups = GroupOf::all(wishes, held.groups.as_ref());
         let lifted = |core: u16| {
             restored.settings.iter().any(|(setting, _)| *setting == Setting::FairServer { cpu: core })
         };
-        let fair_server = |core: u16| keeper.gate().is_none() && !lifted(core);
+        let gated = keeper.is_some_and(|keeper| keeper.gate().is_some());
+        let fair_server = |core: u16| !gated && !lifted(core);
         let mut doubts: Vec<String> =
-            cores.iter().flat_map(|core| core.doubts(fair_server(core.core))).collect();
+            cores.iter().flat_map(|core| core.row.doubts(fair_server(core.core), LATE_OCCUPIER)).collect();
+        doubts.extend(groups.iter().flat_map(|group| group.row.doubts(false, LATE_FREEZER)));
         doubts.extend(more);
-        let replayed = held.replayed;
+        let replayed = held.replayed();
+        let rows = || cores.iter().map(|core| &core.row).chain(groups.iter().map(|group| &group.row));
+        let ejected = keeper.is_some_and(|keeper| keeper.ejected().is_some());
         Self {
             event: wishes.event.clone(),
             tier: "B",
-            back_end: keeper.name(),
+            back_end: back_end(keeper, held.groups.is_some()),
             period_ns: wishes.budgets.regulation.period.get(),
-            length_ns: held.length.get(),
-            held: cores.iter().all(|core| core.held)
-                && replayed.disagreements == 0
-                && keeper.ejected().is_none(),
+            length_ns: held.length().get(),
+            held: rows().all(|row| row.held) && replayed.disagreements == 0 && !ejected,
             cores,
-            sum: Sum {
-                periods: held.conservation.periods,
-                exempt_periods: held.conservation.exempt,
-                exceeded_periods: held.conservation.violations,
-                beyond_max_events: held.conservation.worst_excess.get(),
-                overdraft_events: held.conservation.overdraft.get(),
-            },
+            groups,
+            sum: Sum::of(held.cpus.as_ref().map(|held| held.conservation)),
+            group_sum: Sum::of(held.groups.as_ref().map(|held| held.conservation)),
             decisions: Decisions {
                 compared: replayed.compared,
                 disagreements: replayed.disagreements,
@@ -230,7 +328,7 @@ impl Answer {
             },
             settings: Put::all(restored),
             doubts,
-            stopped: keeper.stopped(),
+            stopped: keeper.map_or("goes on: groups are stopped", Keeper::stopped),
         }
     }
 
@@ -246,11 +344,15 @@ impl Answer {
         text += &self.use_table(style);
         text += "\n";
         text += &self.latency_table(style);
-        if self.cores.len() > 1 {
-            let Sum { periods, exceeded_periods, beyond_max_events, .. } = self.sum;
+        for (all, sum) in [(self.cores.len(), &self.sum), (self.groups.len(), &self.group_sum)] {
+            if all < 2 {
+                continue;
+            }
+            let Sum { periods, exceeded_periods, beyond_max_events, .. } = *sum;
+            let whose = if std::ptr::eq(sum, &raw const self.sum) { "CPUs" } else { "groups" };
             text += &table::sentence(
                 &format!(
-                    "all together: {exceeded_periods} of {} above the sum of the budgets, by {} at most\n",
+                    "all {whose} together: {exceeded_periods} of {} above the sum of the budgets, by {} at most\n",
                     counted(periods, "period"),
                     counted(beyond_max_events, "event")
                 ),
@@ -276,10 +378,10 @@ impl Answer {
     }
 
     fn use_table(&self, style: Style) -> String {
-        let header = ["CPU", "budget", "periods", "stopped in", "used mean", "most", "beyond max", "leaked"];
-        let row = |core: &Core| {
+        let header = ["of", "budget", "periods", "stopped in", "used mean", "most", "beyond max", "leaked"];
+        let row = |core: &Row| {
             vec![
-                core.core.to_string(),
+                Printable(&core.whose).to_string(),
                 core.budget_events.map_or("-".to_owned(), |events| events.to_string()),
                 core.periods.to_string(),
                 core.stopped_periods.to_string(),
@@ -289,23 +391,27 @@ impl Answer {
                 core.leaked_events.to_string(),
             ]
         };
-        table::plain(&header, 1, &self.cores.iter().map(row).collect::<Vec<_>>(), style)
+        table::plain(&header, 1, &self.rows().map(row).collect::<Vec<_>>(), style)
+    }
+
+    fn rows(&self) -> impl Iterator<Item = &Row> {
+        self.cores.iter().map(|core| &core.row).chain(self.groups.iter().map(|group| &group.row))
     }
 
     fn latency_table(&self, style: Style) -> String {
-        let header = ["CPU", "us", "times", "p50", "p99", "max"];
-        let row = |core: &Core, name: &str, spread: &Spread| {
+        let header = ["of", "us", "times", "p50", "p99", "max"];
+        let row = |core: &Row, name: &str, spread: &Spread| {
             let [p50, p99, max] = spread.us();
-            vec![core.core.to_string(), name.to_owned(), spread.count.to_string(), p50, p99, max]
+            vec![Printable(&core.whose).to_string(), name.to_owned(), spread.count.to_string(), p50, p99, max]
         };
-        let rows = |core: &Core| {
+        let rows = |core: &Row| {
             [
                 row(core, "ring to stop", &core.ring_to_stop_ns),
                 row(core, "late to a period", &core.late_ns),
                 row(core, "taken away while stopped", &core.taken_away_ns),
             ]
         };
-        let rows: Vec<_> = self.cores.iter().flat_map(rows).collect();
+        let rows: Vec<_> = self.rows().flat_map(rows).collect();
         table::plain(&header, 2, &rows, style)
     }
 }
@@ -344,7 +450,7 @@ pub(crate) fn fates(restored: &Restored) -> String {
 /// What a guard would do.
 pub(super) fn dry(
     wishes: &Wishes,
-    changes: &[(Setting, &str)],
+    changes: &[(Setting, String)],
     machine: &impl Actuator,
     back_end: &str,
 ) -> String {
@@ -360,7 +466,7 @@ pub(super) fn dry(
     if changes.is_empty() {
         text += "would change no setting\n";
     }
-    for entry in &wishes.budgets.regulation.cores {
+    let mut would_hold = |whom: String, entry: &CoreBudget| {
         let budget = match entry.budget {
             Budget::Events(events) => counted(events.get(), "event").to_string(),
             Budget::Rate(rate) => format!("{rate}"),
@@ -368,11 +474,18 @@ pub(super) fn dry(
             Budget::Weight(weight) => format!("weight {weight}"),
         };
         text += &format!(
-            "would hold CPU {} to {budget} of {} in each {}\n",
-            entry.core.0,
+            "would hold {} to {budget} of {} in each {}\n",
+            Printable(whom),
             Printable(&wishes.event),
             table::time(wishes.budgets.regulation.period)
         );
+    };
+    for entry in &wishes.budgets.regulation.cores {
+        would_hold(format!("CPU {}", entry.core.0), entry);
+    }
+    for (who, entry) in wishes.groups.members.iter().zip(&wishes.groups.regulation.cores) {
+        let how = if *who == Who::Program { "in a cgroup made for it" } else { "by its cgroup.freeze" };
+        would_hold(format!("{who} ({how})"), entry);
     }
     text
 }

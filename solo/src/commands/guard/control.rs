@@ -1,10 +1,10 @@
 //! The socket at which a guard takes other budgets.
 //!
-//! It lies in the guard's folder, which is its owner's alone. A request is a line, `CPU EVENTS`; the answer is a line, `ok` or
+//! It lies in the guard's folder, which is its owner's alone. A request is a line, `WHO EVENTS`; the answer is a line, `ok` or
 //! why not. Who is slow is not waited for: occupiers go on meanwhile, and the next request comes after a hundredth of a second.
 
+use super::who::Who;
 use crate::exit::Failure;
-use solo_model::CoreId;
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -42,19 +42,19 @@ impl Listener {
     }
 
     /// Answers one who asks, where there is one.
-    pub(super) fn attend(&self, allow: &mut dyn FnMut(CoreId, u64) -> Result<(), String>) {
+    pub(super) fn attend(&self, allow: &mut dyn FnMut(Who, u64) -> Result<(), String>) {
         // Who hangs up, or says too much, or nothing, gets no answer and is no matter.
         let _ = self.answer_one(allow);
     }
 
-    fn answer_one(&self, allow: &mut dyn FnMut(CoreId, u64) -> Result<(), String>) -> io::Result<()> {
+    fn answer_one(&self, allow: &mut dyn FnMut(Who, u64) -> Result<(), String>) -> io::Result<()> {
         let (mut stream, _) = self.socket.accept()?;
         stream.set_nonblocking(false)?;
         stream.set_read_timeout(Some(PATIENCE))?;
         stream.set_write_timeout(Some(PATIENCE))?;
         let answer = match understood(&line(&mut stream)?) {
-            Some((core, events)) => allow(core, events),
-            None => Err("expected a CPU and its events".to_owned()),
+            Some((who, events)) => allow(who, events),
+            None => Err("expected whose budget it is and the events".to_owned()),
         };
         let text = answer.map_or_else(|why| format!("{why}\n"), |()| "ok\n".to_owned());
         stream.write_all(text.as_bytes())
@@ -80,12 +80,12 @@ fn line(stream: &mut UnixStream) -> io::Result<String> {
     Ok(text)
 }
 
-fn understood(line: &str) -> Option<(CoreId, u64)> {
-    let (core, events) = line.split_once(' ')?;
-    Some((CoreId(core.parse().ok()?), events.parse().ok()?))
+fn understood(line: &str) -> Option<(Who, u64)> {
+    let (who, events) = line.rsplit_once(' ')?;
+    Some((Who::parse(who)?, events.parse().ok()?))
 }
 
-/// Why a guard does not give a CPU another budget.
+/// Why a guard does not give somebody another budget.
 pub(super) enum Refusal {
     /// It says why.
     Refused(String),
@@ -94,11 +94,11 @@ pub(super) enum Refusal {
 }
 
 /// Asks the guard of a folder for another budget.
-pub(super) fn ask(folder: &Path, core: CoreId, events: u64) -> Result<(), Refusal> {
+pub(super) fn ask(folder: &Path, who: &Who, events: u64) -> Result<(), Refusal> {
     let answer = || {
         let mut stream = UnixStream::connect(folder.join(SOCKET))?;
         stream.set_read_timeout(Some(ANSWER))?;
-        stream.write_all(format!("{} {events}\n", core.0).as_bytes())?;
+        stream.write_all(format!("{who} {events}\n").as_bytes())?;
         line(&mut stream)
     };
     match answer() {
@@ -112,6 +112,7 @@ pub(super) fn ask(folder: &Path, core: CoreId, events: u64) -> Result<(), Refusa
 #[cfg(test)]
 mod tests {
     use super::*;
+    use solo_model::CoreId;
 
     #[test]
     fn who_is_slow_or_rude_gets_nothing_and_the_next_one_an_answer() {
@@ -120,16 +121,27 @@ mod tests {
         let mode = std::fs::metadata(folder.path().join(SOCKET)).unwrap().permissions().mode();
         assert_eq!(mode & 0o077, 0, "{mode:o}");
         let mut allowed = Vec::new();
-        let mut allow = |core: CoreId, events| match core.0 {
-            0 => Err("core0 has no budget".to_owned()),
-            _ => {
-                allowed.push((core.0, events));
+        let mut allow = |who: Who, events| match who {
+            Who::Cpu(CoreId(0)) => Err("core0 has no budget".to_owned()),
+            who => {
+                allowed.push((who.to_string(), events));
                 Ok(())
             }
         };
         let mut said = Vec::new();
-        for words in ["", "1", "1 2 3\n", "1 -3\n", "70000 3\n", "\0\n", &"9".repeat(9000), "0 5\n", "1 20\n"]
-        {
+        for words in [
+            "",
+            "1",
+            "1 2 3\n",
+            "/../x 3\n",
+            "1 -3\n",
+            "70000 3\n",
+            "\0\n",
+            &"9".repeat(9000),
+            "0 5\n",
+            "1 20\n",
+            "/a b/c 7\n",
+        ] {
             let mut stream = UnixStream::connect(folder.path().join(SOCKET)).unwrap();
             let _ = stream.write_all(words.as_bytes());
             listener.attend(&mut allow);
@@ -138,14 +150,29 @@ mod tests {
             let _ = stream.read_to_string(&mut answer);
             said.push(answer);
         }
-        let strange = "expected a CPU and its events\n";
-        assert_eq!(said, ["", "", strange, strange, strange, strange, "", "core0 has no budget\n", "ok\n"]);
-        assert_eq!(allowed, [(1, 20)]);
+        let strange = "expected whose budget it is and the events\n";
+        assert_eq!(
+            said,
+            [
+                "",
+                "",
+                strange,
+                strange,
+                strange,
+                strange,
+                strange,
+                "",
+                "core0 has no budget\n",
+                "ok\n",
+                "ok\n"
+            ]
+        );
+        assert_eq!(allowed, [("1".to_owned(), 20), ("/a b/c".to_owned(), 7)]);
     }
 
     #[test]
     fn nobody_is_told_as_such() {
         let folder = tempfile::tempdir().unwrap();
-        assert!(matches!(ask(folder.path(), CoreId(1), 5), Err(Refusal::Nobody(_))));
+        assert!(matches!(ask(folder.path(), &Who::Program, 5), Err(Refusal::Nobody(_))));
     }
 }

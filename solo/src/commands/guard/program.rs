@@ -4,9 +4,12 @@ use crate::exit::Failure;
 use rustix::process::{Pid, Signal, kill_process};
 use std::ffi::OsString;
 use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
 use std::process::{Child, Command, ExitStatus};
 use std::time::{Duration, Instant};
 
+/// Goes into the group whose `cgroup.procs` is `$0`, and becomes the program.
+const ENTER: &str = r#"echo 0 >"$0" && exec "$@""#;
 /// How long a program that was asked to end may take.
 const GRACE: Duration = Duration::from_secs(2);
 
@@ -17,10 +20,19 @@ pub(super) struct Program {
 }
 
 impl Program {
-    /// Starts it; `None` where there is none.
-    pub(super) fn start(command: &[OsString]) -> Result<Option<Self>, Failure> {
+    /// Starts it, in the cgroup whose folder this is; `None` where there is none.
+    pub(super) fn start(command: &[OsString], group: Option<&Path>) -> Result<Option<Self>, Failure> {
         let Some((name, words)) = command.split_first() else { return Ok(None) };
-        let child = Command::new(name).args(words).spawn().map_err(|source| Failure::File {
+        let mut starting = match group {
+            None => Command::new(name),
+            Some(group) => {
+                // Before its first instruction: a process that is moved later has caused what it has caused.
+                let mut shell = Command::new("/bin/sh");
+                shell.args(["-c", ENTER]).arg(group.join("cgroup.procs")).arg(name);
+                shell
+            }
+        };
+        let child = starting.args(words).spawn().map_err(|source| Failure::File {
             action: "start",
             path: name.into(),
             source,

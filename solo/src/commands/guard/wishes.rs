@@ -2,8 +2,11 @@
 
 use super::super::run::chosen;
 use super::super::watch::event_set;
+use super::who::Who;
 use crate::cli::{HoldArgs, Instead, ReclaimFrom, Share};
 use crate::exit::{Exit, Failure};
+use solo_guard::Group;
+use solo_guard::groups::GroupBudgets;
 use solo_guard::occupier::Budgets;
 use solo_model::isolation::{Budget, CoreBudget, Counted, Reclaim, Regulation, Sharing};
 use solo_model::text::Printable;
@@ -19,8 +22,10 @@ const PERIOD: Duration = Duration::from_millis(1);
 
 /// What is to be held.
 pub(super) struct Wishes {
-    /// The budgets.
+    /// The budgets of CPUs.
     pub(super) budgets: Budgets,
+    /// The budgets of groups, the program's among them.
+    pub(super) groups: GroupWishes,
     /// What is counted, in the user's words.
     pub(super) event: String,
     /// How long.
@@ -31,12 +36,41 @@ impl Wishes {
     /// Reads them.
     pub(super) fn understand(options: &HoldArgs) -> Result<Self, Failure> {
         let time = options.time.as_deref().map(|text| duration("--time", text)).transpose()?;
-        let (regulation, line, event) = match &options.scenario {
-            Some(path) => of_scenario(options, path)?,
+        let (regulation, line, event, groups) = match &options.scenario {
+            Some(path) => {
+                let (regulation, line, event) = of_scenario(options, path)?;
+                let none = Regulation { cores: Vec::new(), ..regulation.clone() };
+                (regulation, line, event, GroupWishes { members: Vec::new(), regulation: none })
+            }
             None => of_words(options)?,
         };
         let counted = attr(&event)?;
-        Ok(Self { budgets: Budgets { regulation, line, event: counted }, event, time })
+        Ok(Self { budgets: Budgets { regulation, line, event: counted }, groups, event, time })
+    }
+}
+
+/// Budgets of groups.
+pub(super) struct GroupWishes {
+    /// The groups, and the program.
+    pub(super) members: Vec<Who>,
+    /// Core N stands for member N.
+    pub(super) regulation: Regulation,
+}
+
+impl GroupWishes {
+    /// What is held, where the program is in this group.
+    pub(super) fn budgets(&self, event: &Attr, program: Option<&Group>) -> Option<GroupBudgets> {
+        let group = |who: &Who| match who {
+            Who::Group(group) => Some(group.clone()),
+            Who::Program => program.cloned(),
+            Who::Cpu(_) => None,
+        };
+        let groups: Vec<Group> = self.members.iter().filter_map(group).collect();
+        (!groups.is_empty()).then(|| GroupBudgets {
+            regulation: self.regulation.clone(),
+            groups,
+            event: *event,
+        })
     }
 }
 
@@ -80,8 +114,10 @@ fn of_scenario(options: &HoldArgs, path: &Path) -> Result<(Regulation, Bytes, St
     Ok((regulation, line, event))
 }
 
+type Words = (Regulation, Bytes, String, GroupWishes);
+
 /// The budgets of the command line.
-fn of_words(options: &HoldArgs) -> Result<(Regulation, Bytes, String), Failure> {
+fn of_words(options: &HoldArgs) -> Result<Words, Failure> {
     let wanted = || {
         Failure::Usage(
             "expected a scenario, or an event and a budget: solo guard -e page-faults --budget 1=20 -- make"
@@ -89,15 +125,47 @@ fn of_words(options: &HoldArgs) -> Result<(Regulation, Bytes, String), Failure> 
         )
     };
     let event = options.event.clone().filter(|_| !options.budgets.is_empty()).ok_or_else(wanted)?;
-    let mut cores: Vec<CoreBudget> = Vec::new();
+    let (mut cpus, mut groups): (Vec<CoreBudget>, Vec<CoreBudget>) = (Vec::new(), Vec::new());
+    let mut members: Vec<Who> = Vec::new();
     for text in &options.budgets {
-        let (core, events) = budget(text)?;
-        if cores.iter().any(|known| known.core == core) {
-            return Err(Failure::Usage(format!("--budget: {core} has two budgets")));
+        let (who, events) = Who::with_budget(text)?;
+        let (known, core) = match &who {
+            Who::Cpu(core) => (cpus.iter().any(|known| known.core == *core), *core),
+            other => (members.contains(other), CoreId(u16::try_from(members.len()).unwrap_or(u16::MAX))),
+        };
+        if known {
+            let who = if let Who::Cpu(core) = &who { core.to_string() } else { who.to_string() };
+            return Err(Failure::Usage(format!("--budget: {} has two budgets", Printable(who))));
         }
-        cores.push(CoreBudget { core, budget: Budget::Events(Events::new(events)), writes: None });
+        if who == Who::Program && options.command.is_empty() {
+            return Err(Failure::Usage(format!(
+                "--budget {}: expected the program behind the guard's words: -- COMMAND",
+                Printable(text)
+            )));
+        }
+        if events == 0 && !matches!(who, Who::Cpu(_)) {
+            let who = Printable(who);
+            return Err(Failure::Usage(format!(
+                "{who} has a budget of 0 events: it would be frozen for good"
+            )));
+        }
+        let entry = CoreBudget { core, budget: Budget::Events(Events::new(events)), writes: None };
+        match who {
+            Who::Cpu(_) => cpus.push(entry),
+            other => {
+                members.push(other);
+                groups.push(entry);
+            }
+        }
     }
     let period = options.period.as_deref().map_or(Ok(PERIOD), |text| duration("--period", text))?;
+    let regulation = |cores| regulation(options, period, cores);
+    let wishes = GroupWishes { members, regulation: regulation(groups) };
+    Ok((regulation(cpus), Bytes::new(64), event, wishes))
+}
+
+/// Budgets with the words that all of them have in common.
+fn regulation(options: &HoldArgs, period: Duration, cores: Vec<CoreBudget>) -> Regulation {
     // Which event it is decides what is counted; the regulator only has to know that it is one.
     let counted = Counted::One(EventId::LLC_MISSES);
     let least = cores.iter().filter_map(|core| match core.budget {
@@ -106,7 +174,7 @@ fn of_words(options: &HoldArgs) -> Result<(Regulation, Bytes, String), Failure> 
     });
     // A twentieth of the smallest budget is asked for at a time: a core is not called for each event.
     let quantum = Events::new((least.min().unwrap_or(1) / 20).max(1));
-    let regulation = Regulation {
+    Regulation {
         sharing: match options.share {
             None => Sharing::None,
             Some(Share::Spare) => Sharing::Spare,
@@ -119,18 +187,7 @@ fn of_words(options: &HoldArgs) -> Result<(Regulation, Bytes, String), Failure> 
         },
         quantum,
         ..Regulation::new(period, counted, cores, Bandwidth::ZERO)
-    };
-    Ok((regulation, Bytes::new(64), event))
-}
-
-/// `1=200`.
-pub(super) fn budget(text: &str) -> Result<(CoreId, u64), Failure> {
-    let parsed = text.split_once('=').and_then(|(core, events)| {
-        Some((CoreId(core.trim().parse().ok()?), events.trim().parse::<u64>().ok()?))
-    });
-    parsed.ok_or_else(|| {
-        Failure::Usage(format!("expected CPU=EVENTS such as 1=200, found `{}`", Printable(text)))
-    })
+    }
 }
 
 fn duration(option: &str, text: &str) -> Result<Duration, Failure> {

@@ -36,6 +36,7 @@ struct Task {
     moved: u64,
     held: u64,
     weighed: u64,
+    divided: u64,
     gone: u64,
     theirs: u64,
     refused: u64,
@@ -78,6 +79,7 @@ impl Answer {
                 moved: tally.moved,
                 held: tally.held,
                 weighed: tally.weighed,
+                divided: tally.divided,
                 gone: tally.gone,
                 theirs: tally.theirs,
                 refused: tally.refused,
@@ -137,7 +139,7 @@ impl Answer {
             table::time(Duration::new(self.period_ns)),
             table::time(Duration::new(self.length_ns))
         );
-        let header = ["task", "class", "first on", "last on", "moved", "held", "not done"];
+        let header = ["task", "class", "first on", "last on", "moved", "held", "ways given", "not done"];
         let rows: Vec<Vec<String>> = self.tasks.iter().map(Task::row).collect();
         text += &table::plain(&header, 2, &rows, style);
         text += "\n";
@@ -178,6 +180,7 @@ impl Task {
             core(self.last_core),
             self.moved.to_string(),
             self.held.to_string(),
+            self.divided.to_string(),
             (self.gone + self.theirs + self.refused).to_string(),
         ]
     }

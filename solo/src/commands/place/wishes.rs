@@ -7,11 +7,11 @@ use crate::exit::Failure;
 use solo_guard::{Actuator, Group, Machine, Setting};
 use solo_model::listening::{MonitorKind, Observed, Reaction, Takes};
 use solo_model::text::Printable;
-use solo_model::{CoreId, Duration, Experiment, Fixed, Listening, Platform, TaskClass};
+use solo_model::{Bytes, CoreId, Duration, Experiment, Fixed, Listening, Platform, TaskClass};
 use solo_observe::{Expression, monitor};
 use solo_perf::cpus::online;
 use solo_perf::files::Host;
-use solo_place::{PlacedTask, Placing, Subject, host};
+use solo_place::{PlacedTask, Placing, Subject, check_caches, host};
 use solo_scenario::units::TIME;
 use std::fmt::Write;
 use std::path::Path;
@@ -66,7 +66,8 @@ impl Wishes {
     /// What is listened to and done, in a line.
     pub(super) fn about(&self) -> String {
         let listening = &self.placing.listening;
-        let above = match listening.reaction.facts().kinds {
+        let facts = listening.reaction.facts();
+        let above = match facts.kinds || !facts.compares {
             true => String::new(),
             false => format!(" above {}", listening.threshold),
         };
@@ -80,14 +81,19 @@ impl Wishes {
         let names = observed.events.iter().map(|event| self.placing.platform.events.name(*event));
         match observed.monitor.takes() {
             Takes::Event => names.collect::<Vec<_>>().join(", "),
-            Takes::Nothing | Takes::Kinds | Takes::Model => observed.monitor.name().to_owned(),
+            Takes::Nothing | Takes::Kinds | Takes::Model | Takes::Occupancy => {
+                observed.monitor.name().to_owned()
+            }
             _ => observed.expression.clone(),
         }
     }
 
     /// What would be done.
-    pub(super) fn dry(&self, machine: &Machine) -> String {
-        let mut text = format!("would place {}\n", self.about());
+    pub(super) fn dry(&self, machine: &Machine, files: &Host) -> String {
+        let mut text = match check_caches(&self.placing, files) {
+            Ok(()) => format!("would place {}\n", self.about()),
+            Err(error) => format!("could not place {}: {}\n", self.about(), Printable(error)),
+        };
         for (task, subject) in self.placing.tasks.iter().zip(&self.subjects) {
             let (name, cpu) = (Printable(&task.name), task.core.0);
             let _ = match subject {
@@ -134,6 +140,11 @@ fn of_scenario(
     };
     listening.script.clear();
     let by_kinds = listening.reaction.facts().kinds;
+    let by_cache = listening.reaction.facts().divides || listening.observed.reads_occupancy();
+    if by_cache {
+        // The cache that is divided is this machine's, and so is its size.
+        listening.observed.capacity = capacity(here);
+    }
     if let Some(event) = &args.event {
         listening.observed = observed(event, None, &platform)?;
     } else if by_kinds {
@@ -146,7 +157,7 @@ fn of_scenario(
         }
         listening.observed = observed("", Some(MonitorKind::IpcSampling), here)?;
     }
-    let platform = if by_kinds { here.clone() } else { platform };
+    let platform = if by_kinds || by_cache { here.clone() } else { platform };
     let known: Vec<&str> = tasks.iter().map(|task| task.name.as_str()).collect();
     if let Some(stranger) = programs.iter().find(|program| !program.is_one_of(&known)) {
         let found = stranger.name.as_deref().unwrap_or("a program without a name");
@@ -201,6 +212,9 @@ fn of_words(
     let reaction = args.action.as_deref().map_or(Ok(Reaction::Report), action)?;
     let observed = match (&args.event, monitor) {
         (None, None) if reaction.facts().kinds => observed("", Some(MonitorKind::IpcSampling), &platform)?,
+        (None, None) if reaction.facts().divides => {
+            observed("", Some(MonitorKind::MissRateCurve), &platform)?
+        }
         (Some(event), _) => observed(event, None, &platform)?,
         (None, Some(kind)) => observed("", Some(kind), &platform)?,
         (None, None) => {
@@ -210,13 +224,14 @@ fn of_words(
             );
         }
     };
+    goes_with(reaction, &observed)?;
     let period = args.every.as_deref().map_or(Ok(PERIOD), |text| duration("--every", text))?;
     if period < SHORTEST {
         return usage(format!("--every: 1 ms or more, found {period}"));
     }
     let above = match &args.above {
         Some(text) => number("--above", text)?,
-        None if !reaction.facts().acts || reaction.facts().kinds => Fixed::ZERO,
+        None if !reaction.facts().acts || reaction.facts().kinds || !reaction.facts().compares => Fixed::ZERO,
         None => {
             return usage(format!("--action {}: expected --above NUMBER, what is too much", reaction.name()));
         }
@@ -255,6 +270,21 @@ fn of_words(
     Ok((Placing { listening, platform, tasks: placed }, subjects, Vec::new()))
 }
 
+/// Some policies know what to do with a few metrics only.
+fn goes_with(reaction: Reaction, observed: &Observed) -> Result<(), Failure> {
+    let over = reaction.facts().over;
+    if over.is_empty() || over.contains(&observed.monitor) {
+        return Ok(());
+    }
+    let known: Vec<&str> = over.iter().map(|kind| kind.name()).collect();
+    usage(format!("--action {} goes by {} only: --monitor {}", reaction.name(), known.join(" or "), known[0]))
+}
+
+/// The size of the last level, of which parts are held.
+fn capacity(platform: &Platform) -> Bytes {
+    platform.last_level().map_or(Bytes::ZERO, |cache| cache.size)
+}
+
 /// What is observed where `event` is counted or computed, or by a monitor that knows its events.
 fn observed(event: &str, kind: Option<MonitorKind>, platform: &Platform) -> Result<Observed, Failure> {
     let wrong = |why: String| Failure::Usage(format!("-e {}: {why}", Printable(event)));
@@ -272,7 +302,9 @@ fn observed(event: &str, kind: Option<MonitorKind>, platform: &Platform) -> Resu
             .map_err(|error| Failure::Usage(format!("--monitor {}: {error}", kind.name())));
     }
     if let Some(kind) = kind {
+        let capacity = if kind.takes() == Takes::Occupancy { capacity(platform) } else { Bytes::ZERO };
         return monitor::observed(kind, None, "", &[], table)
+            .map(|observed| Observed { capacity, ..observed })
             .map_err(|error| Failure::Usage(format!("--monitor {}: {error}", kind.name())));
     }
     let event = solo_observe::catalog::find(event).map_or(event, |known| table.name(known));
@@ -297,8 +329,9 @@ fn observed(event: &str, kind: Option<MonitorKind>, platform: &Platform) -> Resu
 
 /// A monitor that can be asked for by its name alone.
 fn kind(name: &str) -> Result<MonitorKind, Failure> {
-    let alone =
-        || MonitorKind::ALL.into_iter().filter(|kind| matches!(kind.takes(), Takes::Nothing | Takes::Kinds));
+    let by_itself =
+        |kind: &MonitorKind| matches!(kind.takes(), Takes::Nothing | Takes::Kinds | Takes::Occupancy);
+    let alone = || MonitorKind::ALL.into_iter().filter(by_itself);
     alone().find(|kind| kind.name() == name).ok_or_else(|| {
         let known = alone().map(MonitorKind::name).collect::<Vec<_>>().join(", ");
         let more = match MonitorKind::ALL.into_iter().any(|kind| kind.name() == name) {

@@ -27,11 +27,15 @@ mod tally;
 mod thread;
 mod watchdog;
 
+pub(crate) use decider::{Decider, Replayer};
+pub(crate) use session::{AHEAD, EACH, SOON};
+pub(crate) use thread::{PRIORITY, Shared};
+
 pub use budgets::Budgets;
 pub use decider::Replayed;
 pub use error::{BudgetRefusal, OccupierError};
 pub use gate::Gate;
 pub use histogram::Histogram;
 pub use session::{Held, Live, hold};
-pub use tally::CoreTally;
+pub use tally::{CoreTally, Progress};
 pub use watchdog::Watchdog;

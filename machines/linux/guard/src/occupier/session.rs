@@ -4,7 +4,7 @@ use super::budgets::Budgets;
 use super::decider::{Decider, Replayed, Replayer};
 use super::error::{BudgetRefusal, OccupierError};
 use super::gate::Gate;
-use super::tally::CoreTally;
+use super::tally::{CoreTally, Progress};
 use super::thread::{Occupier, Shared};
 use super::watchdog::Watchdog;
 use solo_isolate::regulator::Conservation;
@@ -19,11 +19,11 @@ use std::thread::{Scope, ScopedJoinHandle};
 use std::time;
 
 /// How often who called is asked whether to go on.
-const EACH: time::Duration = time::Duration::from_millis(20);
+pub(crate) const EACH: time::Duration = time::Duration::from_millis(20);
 /// How often it is looked at whether all cores are held.
-const SOON: time::Duration = time::Duration::from_micros(500);
+pub(crate) const SOON: time::Duration = time::Duration::from_micros(500);
 /// The first period begins so many nanoseconds after all are ready.
-const AHEAD: u64 = 2_000_000;
+pub(crate) const AHEAD: u64 = 2_000_000;
 
 /// What became of all budgets.
 #[derive(Debug)]
@@ -47,6 +47,11 @@ pub struct Live<'a> {
 }
 
 impl Live<'_> {
+    /// How far a core's budget has come; nothing where it has none.
+    pub fn progress(&self, core: CoreId) -> Option<Progress> {
+        self.shared.progress(core)
+    }
+
     /// Gives a core another budget from its next period on; false where it has none.
     ///
     /// # Errors

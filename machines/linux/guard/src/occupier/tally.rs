@@ -5,6 +5,21 @@ use solo_isolate::regulator::{DIRECTIONS, PeriodReport};
 use solo_model::{CoreId, Duration, Events};
 use std::io;
 
+/// How far a budget has come, told while it is held. All but `reserved` are sums since the beginning.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Progress {
+    /// Periods that have ended.
+    pub periods: u64,
+    /// Events in them.
+    pub events: u64,
+    /// What was reserved in the last one.
+    pub reserved: u64,
+    /// How long it was stopped in them.
+    pub stopped: Duration,
+    /// Those in which there were more events than allowed.
+    pub exceeded: u64,
+}
+
 /// What became of the budget of a core.
 #[derive(Debug)]
 pub struct CoreTally {
@@ -69,8 +84,8 @@ impl CoreTally {
         }
     }
 
-    /// A period is over.
-    pub(crate) fn report(&mut self, report: &PeriodReport) {
+    /// A period is over; returns how far it has come.
+    pub(crate) fn report(&mut self, report: &PeriodReport) -> Progress {
         let [used, reserved, donated, reclaimed] =
             [report.used, report.reserved, report.donated, report.reclaimed].map(|of| {
                 let all: [Events; DIRECTIONS] = of.0;
@@ -86,6 +101,13 @@ impl CoreTally {
             let limit = reserved.saturating_sub(donated).saturating_add(reclaimed);
             self.beyond.add(used.saturating_sub(limit));
             self.exceeded += u64::from(used > limit);
+        }
+        Progress {
+            periods: self.periods,
+            events: self.events,
+            reserved,
+            stopped: self.stopped,
+            exceeded: self.exceeded,
         }
     }
 

@@ -3,7 +3,7 @@
 use super::decider::Decider;
 use super::error::OccupierError;
 use super::gate::Gate;
-use super::tally::CoreTally;
+use super::tally::{CoreTally, Progress};
 use crate::throttle::{Throttle, Whom};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
@@ -39,6 +39,8 @@ pub(crate) struct Shared {
     end: AtomicBool,
     /// Occupiers that have begun their first period.
     begun: AtomicUsize,
+    /// How far each core's budget has come.
+    progress: Vec<Mutex<Progress>>,
     /// For each core: it is to look in.
     called: Vec<AtomicBool>,
     /// For each core: rung when it is to look in while it waits.
@@ -54,6 +56,7 @@ impl Shared {
             origin: AtomicU64::new(0),
             end: AtomicBool::new(false),
             begun: AtomicUsize::new(0),
+            progress: (0..cores).map(|_| Mutex::default()).collect(),
             called: (0..cores).map(|_| AtomicBool::new(false)).collect(),
             bells: (0..cores).map(bell).collect::<Result<_, _>>()?,
         })
@@ -74,6 +77,29 @@ impl Shared {
         self.begun.load(Ordering::Acquire)
     }
 
+    /// A core's budget has come so far.
+    pub(crate) fn note(&self, core: CoreId, progress: Progress) {
+        if let Some(place) = self.progress.get(core.index()) {
+            *place.lock().unwrap_or_else(PoisonError::into_inner) = progress;
+        }
+    }
+
+    /// How far a core's budget has come.
+    pub(crate) fn progress(&self, core: CoreId) -> Option<Progress> {
+        let place = self.progress.get(core.index())?;
+        Some(*place.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// A thread has begun its first period.
+    pub(crate) fn has_begun(&self) {
+        self.begun.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// What is rung where somebody is to look in.
+    pub(crate) fn bells(&self) -> &[OwnedFd] {
+        &self.bells
+    }
+
     /// All threads end.
     pub(crate) fn end(&self) {
         self.end.store(true, Ordering::Release);
@@ -88,7 +114,8 @@ impl Shared {
         (0..self.bells.len()).for_each(|core| self.call(CoreId(core as u16)));
     }
 
-    fn call(&self, core: CoreId) {
+    /// Asks a core to look in.
+    pub(crate) fn call(&self, core: CoreId) {
         if let (Some(called), Some(bell)) = (self.called.get(core.index()), self.bells.get(core.index())) {
             called.store(true, Ordering::Release);
             // Full is as good as one: it will look in.
@@ -97,11 +124,12 @@ impl Shared {
     }
 
     /// Whether the core is to look in; it is told once.
-    fn is_called(&self, core: CoreId) -> bool {
+    pub(crate) fn is_called(&self, core: CoreId) -> bool {
         self.called.get(core.index()).is_some_and(|called| called.swap(false, Ordering::AcqRel))
     }
 
-    fn origin(&self) -> u64 {
+    /// When the first period begins; 0 before that is known.
+    pub(crate) fn origin(&self) -> u64 {
         self.origin.load(Ordering::Acquire)
     }
 }
@@ -195,7 +223,7 @@ impl<'s> Occupier<'s> {
                     Event::Switched(Some(SOMEBODY)),
                     &mut occupied,
                 )?;
-                self.shared.begun.fetch_add(1, Ordering::AcqRel);
+                self.shared.has_begun();
             }
             if occupied.0 {
                 match self.gate {
@@ -278,11 +306,11 @@ impl<'s> Occupier<'s> {
     /// Asks the enforcer and does what it says; returns when the period is over, since the first began.
     fn decide(&mut self, at: u64, count: u64, event: Event, occupied: &mut Occupied) -> io::Result<u64> {
         let (mut armed, mut calls) = (None, CoreSet::EMPTY);
-        let (core, tally) = (self.core, &mut self.tally);
+        let (core, tally, shared) = (self.core, &mut self.tally, self.shared);
         let other = |action| match action {
             Action::Arm(Direction::Reads, events) => armed = Some(events),
             Action::Call(cores) => calls = cores,
-            Action::Report(report) => tally.report(&report),
+            Action::Report(report) => shared.note(core, tally.report(&report)),
             _ => {}
         };
         let Ok(boundary) =

@@ -1,4 +1,5 @@
 //! A neighbour that causes as many page faults as it can.
+#![allow(dead_code, reason = "not all tests ask for all of it")]
 
 use solo_model::CoreId;
 use std::process::{Child, Command};
@@ -15,6 +16,13 @@ pub(crate) fn on(cpu: CoreId) -> Hog {
     };
     // The shell inherits the thread's CPU, and this process keeps its own.
     Hog(std::thread::spawn(start).join().expect("it starts"))
+}
+
+impl Hog {
+    /// Its process.
+    pub(crate) fn id(&self) -> u32 {
+        self.0.id()
+    }
 }
 
 impl Drop for Hog {

@@ -57,7 +57,11 @@ pub fn wake_ups(cpus: &[usize], class: Class, threads: usize, span: Duration) ->
             Class::Fifo => steady::keep_on(cpus[index % cpus.len()])
                 .and_then(|()| steady::fifo(steady::PRIORITY - 1 - (index * 70 / threads) as i32)),
             // A hundredth of its period each: 125 threads ask for 1.25 CPUs.
-            Class::Deadline => steady::deadline((period / 100).max(20_000), period),
+            Class::Deadline => {
+                let of = solo_model::Duration::new;
+                let (runtime, period) = (of((period / 100).max(20_000)), of(period));
+                steady::deadline(runtime, period, period)
+            }
         };
         refused.fetch_or(entered.is_err(), Ordering::Relaxed);
         ready.wait();

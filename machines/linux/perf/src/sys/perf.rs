@@ -3,7 +3,7 @@
 use perf_event_open_sys as sys;
 use std::fs::File;
 use std::io::{self, Read};
-use std::os::fd::{AsRawFd, FromRawFd};
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd};
 use sys::bindings as b;
 
 /// What `perf_event_open` is told about one event.
@@ -68,12 +68,25 @@ pub(crate) fn open(attr: &Attr, scope: Scope, leader: Option<&File>) -> io::Resu
     open_with(attr, scope, leader, Wake::Never)
 }
 
-/// Opens an event of a CPU, stopped, whose samples wake who waits for them.
-pub(crate) fn open_alarm(attr: &Attr, cpu: i32) -> io::Result<File> {
-    open_with(attr, Scope { thread: -1, cpu, inherit: false, on_exec: false }, None, Wake::Each)
+/// Opens an event of a CPU, stopped, whose samples wake who waits for them: of everybody there, or of a control group's tasks.
+pub(crate) fn open_alarm(attr: &Attr, cpu: i32, group: Option<BorrowedFd<'_>>) -> io::Result<File> {
+    let flags = if group.is_some() { b::PERF_FLAG_PID_CGROUP } else { 0 };
+    let thread = group.map_or(-1, |group| group.as_raw_fd());
+    let scope = Scope { thread, cpu, inherit: false, on_exec: false };
+    open_flagged(attr, scope, None, Wake::Each, flags)
 }
 
 fn open_with(attr: &Attr, scope: Scope, leader: Option<&File>, wake: Wake) -> io::Result<File> {
+    open_flagged(attr, scope, leader, wake, 0)
+}
+
+fn open_flagged(
+    attr: &Attr,
+    scope: Scope,
+    leader: Option<&File>,
+    wake: Wake,
+    flags: u32,
+) -> io::Result<File> {
     let mut raw = b::perf_event_attr {
         type_: attr.kind,
         size: size_of::<b::perf_event_attr>() as u32,
@@ -107,7 +120,7 @@ fn open_with(attr: &Attr, scope: Scope, leader: Option<&File>, wake: Wake) -> io
         }
     }
     let group = leader.map_or(-1, AsRawFd::as_raw_fd);
-    let flags = libc::c_ulong::from(b::PERF_FLAG_FD_CLOEXEC);
+    let flags = libc::c_ulong::from(b::PERF_FLAG_FD_CLOEXEC | flags);
     // SAFETY: the attributes are a whole, initialised structure of the size they state.
     let fd = unsafe { sys::perf_event_open(&raw mut raw, scope.thread, scope.cpu, group, flags) };
     super::checked(fd)?;

@@ -67,7 +67,7 @@ impl World {
             let rank = self.first_served.iter().position(|first| *first == task).unwrap_or(0);
             let ran = Duration::new(period.get() - rank as u64);
             let ran = if places.is_held(task) || life == Life::Ended { Duration::ZERO } else { ran };
-            tasks.push(TaskSeen { task, life, core, ran, counts: self.count(core, at) });
+            tasks.push(TaskSeen { task, life, core, ran, counts: self.count(core, at), held: None });
         }
         for core in (0..self.cores as u16).filter(|core| !self.offline.contains(core)).map(CoreId) {
             let runs = |task: &TaskId| {

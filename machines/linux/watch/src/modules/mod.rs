@@ -5,6 +5,7 @@
 //! [`described`] reads a description from a TOML file. The monitors that a scheduler can listen to are modules, too.
 
 pub mod described;
+mod guard;
 mod levels;
 mod metric;
 mod pressure;
@@ -28,7 +29,7 @@ pub struct Entry {
 }
 
 /// The modules of files.
-const FILES: [Entry; 7] = [
+const FILES: [Entry; 8] = [
     Entry {
         name: "rapl",
         meaning: "energy of packages and DRAM, in microjoules (powercap)",
@@ -51,6 +52,11 @@ const FILES: [Entry; 7] = [
         name: "resctrl",
         meaning: "last-level cache occupancy and memory traffic of the groups that there are (CMT, MBM)",
         find: resctrl::find,
+    },
+    Entry {
+        name: "guard",
+        meaning: "budgets that solo guard holds: events, and how long CPUs and cgroups were stopped",
+        find: guard::find,
     },
 ];
 

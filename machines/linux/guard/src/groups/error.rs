@@ -1,0 +1,67 @@
+//! Why budgets of groups are not held.
+
+use crate::error::GuardError;
+use crate::occupier::BudgetRefusal;
+use crate::setting::Group;
+use solo_model::CoreId;
+use solo_store::StoreError;
+use solo_threads::NoFifo;
+use std::io;
+
+/// Why nothing is held. Nothing of the system was changed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum GroupError {
+    /// The budgets.
+    #[error(transparent)]
+    Refused(#[from] BudgetRefusal),
+    /// The group of everybody, which can't be frozen.
+    #[error("the root of all groups can't be frozen: name a group in it")]
+    Root,
+    /// A group that can't be reached, or is not there.
+    #[error("group /{}: {}", String::from(group.clone()).escape_default(), source.reason())]
+    Group {
+        /// The group.
+        group: Group,
+        /// What the system says.
+        source: StoreError,
+    },
+    /// Whoever would freeze it is in it.
+    #[error(
+        "group /{}: the guard itself is in it, and would be frozen with it",
+        String::from(group.clone()).escape_default()
+    )]
+    Own {
+        /// The group.
+        group: Group,
+    },
+    /// Somebody else has frozen it.
+    #[error("group /{} is frozen already: whoever has done that is to thaw it", String::from(group.clone()).escape_default())]
+    Frozen {
+        /// The group.
+        group: Group,
+    },
+    /// The event can't be counted for a group.
+    #[error(
+        "{core}: the event can't be counted there for group /{}: {}",
+        String::from(group.clone()).escape_default(),
+        solo_store::system_reason(source)
+    )]
+    Event {
+        /// The CPU.
+        core: CoreId,
+        /// The group.
+        group: Group,
+        /// What the kernel says.
+        source: io::Error,
+    },
+    /// The journal.
+    #[error(transparent)]
+    Guard(#[from] GuardError),
+    /// SCHED_FIFO is not allowed.
+    #[error(transparent)]
+    Fifo(#[from] NoFifo),
+    /// Linux refuses a thread or a descriptor.
+    #[error("cannot start: {}", solo_store::system_reason(.0))]
+    System(#[source] io::Error),
+}

@@ -1,0 +1,289 @@
+//! Budgets of cgroups on this Linux: held on all CPUs together, and nobody stays frozen.
+
+mod hog;
+
+use solo_guard::groups::{GroupBudgets, GroupError, GroupTally, GroupsHeld, hold};
+use solo_guard::{Group, Guard, Machine, Setting};
+use solo_model::isolation::{Budget, CoreBudget, Counted, Reclaim, Regulation, Sharing};
+use solo_model::{Bandwidth, CoreId, Duration, EventId, Events};
+use solo_perf::resolve::Attr;
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::process::{Child, Command};
+use std::sync::{Mutex, PoisonError};
+
+/// `PERF_TYPE_SOFTWARE` and `PERF_COUNT_SW_PAGE_FAULTS`.
+const PAGE_FAULTS: Attr =
+    Attr { kind: 1, config: [2, 0, 0], exclude_user: false, exclude_kernel: false, period: 0 };
+const PERIOD: Duration = Duration::from_millis(10);
+const PERIODS: u64 = 80;
+
+static ALONE: Mutex<()> = Mutex::new(());
+
+/// Groups that are there while this is.
+struct Made {
+    guard: Guard<Machine>,
+    groups: Vec<Group>,
+    _state: tempfile::TempDir,
+}
+
+fn machine() -> Machine {
+    Machine::below(Path::new("/")).unwrap()
+}
+
+/// So many groups in ours; nothing where this machine makes none.
+fn made(count: usize) -> Option<Made> {
+    let skipped = |why: String| println!("skipped: groups: {why}");
+    let state = tempfile::tempdir().unwrap();
+    let (mut guard, _) = Guard::start(state.path(), machine()).unwrap();
+    let Some(above) = machine().group_of(std::process::id()) else {
+        skipped("there are no cgroups of version 2".to_owned());
+        return None;
+    };
+    let name = |number| format!("solo-groups-{}-{number}", std::process::id());
+    let groups: Vec<Group> = (0..count).map(|number| above.below(&name(number)).unwrap()).collect();
+    for group in &groups {
+        let folder = Setting::Folder { group: group.clone() };
+        if let Err(error) = guard.change(&folder, Setting::THERE) {
+            skipped(error.to_string());
+            return None;
+        }
+    }
+    Some(Made { guard, groups, _state: state })
+}
+
+fn budgets(made: &Made, events: &[u64], change: impl Fn(&mut Regulation)) -> GroupBudgets {
+    let budget = |(core, events): (u16, &u64)| CoreBudget {
+        core: CoreId(core),
+        budget: Budget::Events(Events::new(*events)),
+        writes: None,
+    };
+    let cores = (0..).zip(events).map(budget).collect();
+    let counted = Counted::One(EventId::LLC_MISSES);
+    let mut regulation = Regulation::new(PERIOD, counted, cores, Bandwidth::ZERO);
+    change(&mut regulation);
+    GroupBudgets { regulation, groups: made.groups[..events.len()].to_vec(), event: PAGE_FAULTS }
+}
+
+fn held(made: &mut Made, budgets: &GroupBudgets, periods: u64) -> Option<GroupsHeld> {
+    let held = hold(budgets, &mut made.guard, &|| {}, &mut |live| match live.since >= PERIOD * periods {
+        true => ControlFlow::Break(()),
+        false => ControlFlow::Continue(()),
+    });
+    let held = match held {
+        Ok(held) => held,
+        Err(error @ (GroupError::Fifo(_) | GroupError::Event { .. })) => {
+            println!("skipped: budgets of groups: {error}");
+            return None;
+        }
+        Err(error) => panic!("{error}"),
+    };
+    assert_eq!(held.replayed.disagreements, 0);
+    assert!(held.replayed.compared >= periods, "{:?}", held.replayed);
+    for group in &held.groups {
+        assert!(group.tally.failure.is_none(), "{:?}", group.tally.failure);
+        assert_eq!(frozen(&group.group), "0", "nobody stays frozen");
+    }
+    Some(held)
+}
+
+fn frozen(group: &Group) -> String {
+    let setting = Setting::Cgroup { group: group.clone(), knob: solo_guard::Knob::Freeze };
+    use solo_guard::Actuator;
+    machine().look(&setting).unwrap().value
+}
+
+/// A program that touches new pages on a CPU, in a group.
+fn hog_in(group: &Group, cpu: usize) -> hog::Hog {
+    let hog = hog::on(CoreId(cpu as u16));
+    machine().enter(group, hog.id()).unwrap();
+    hog
+}
+
+fn per_period(tally: &GroupTally) -> u64 {
+    tally.tally.events / tally.tally.periods.max(1)
+}
+
+#[test]
+fn a_group_has_its_budget_on_all_cpus_together() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let Some(mut made) = made(2) else { return };
+    let cpus = solo_threads::sched::cpus();
+    let group = made.groups[0].clone();
+    let _hogs: Vec<_> = cpus.iter().take(2).map(|cpu| hog_in(&group, *cpu)).collect();
+    let wide = budgets(&made, &[u64::MAX >> 8], |_| {});
+    let Some(free) = held(&mut made, &wide, 30) else { return };
+    let alone = per_period(&free.groups[0]);
+    assert!(alone > 600, "{alone} in a period when nobody holds them");
+    assert_eq!(free.groups[0].tally.throttled, 0);
+    for budget in [40, 400] {
+        let wanted = budgets(&made, &[budget], |_| {});
+        let Some(held) = held(&mut made, &wanted, PERIODS) else { return };
+        let tally = &held.groups[0].tally;
+        println!(
+            "{budget} in {PERIOD} of {alone}: {} a period, beyond at most {:?}, p99 {:?}; ring to frozen p50 {:?} ns, p99 {:?}; {} leaked",
+            per_period(&held.groups[0]),
+            tally.beyond.max(),
+            tally.beyond.quantile(990),
+            tally.latency.quantile(500),
+            tally.latency.quantile(990),
+            tally.leaked
+        );
+        assert!(tally.throttled * 10 >= tally.periods * 9, "{} of {}", tally.throttled, tally.periods);
+        // Delivered, not only not exceeded.
+        assert!(per_period(&held.groups[0]) * 10 >= budget * 9, "{}", per_period(&held.groups[0]));
+        // What two programs cause while the kernel stops them, in the middle of the distribution: a busy host delays some.
+        assert!(tally.beyond.quantile(500).unwrap() <= 20 + budget / 10, "{:?}", tally.beyond.quantile(500));
+        assert_eq!(tally.leaked, 0, "who is frozen causes nothing");
+    }
+}
+
+#[test]
+fn groups_share_and_reclaim_as_cpus_do() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let Some(mut made) = made(2) else { return };
+    let cpus = solo_threads::sched::cpus();
+    let _hog = hog_in(&made.groups[0].clone(), cpus[0]);
+    let wanted = budgets(&made, &[40, 200], |_| {});
+    let Some(plain) = held(&mut made, &wanted, PERIODS) else { return };
+    let reclaimed = budgets(&made, &[40, 200], |regulation| {
+        regulation.reclaim = Reclaim::Pool;
+        regulation.quantum = Events::new(4);
+    });
+    let Some(reclaimed) = held(&mut made, &reclaimed, PERIODS) else { return };
+    let shared = budgets(&made, &[40], |regulation| regulation.sharing = Sharing::Spare);
+    let Some(shared) = held(&mut made, &shared, PERIODS) else { return };
+    let [plain, reclaimed, shared] = [&plain, &reclaimed, &shared].map(|held| per_period(&held.groups[0]));
+    println!("{plain} by itself, {reclaimed} with what the idle group leaves, {shared} where all share");
+    assert!(plain < 80, "{plain}");
+    assert!(reclaimed > plain + 80 && reclaimed < 300, "{reclaimed}");
+    assert!(shared > 2 * plain, "{shared}");
+}
+
+#[test]
+fn a_storm_of_forks_stays_in_the_budget() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let Some(mut made) = made(1) else { return };
+    let group = made.groups[0].clone();
+    // Each child of this shell is a process of its own, and so is each one's page faults.
+    let mut storm = Command::new("sh").args(["-c", "while :; do (:) & (:) & wait; done"]).spawn().unwrap();
+    machine().enter(&group, storm.id()).unwrap();
+    let wanted = budgets(&made, &[100], |_| {});
+    let held = held(&mut made, &wanted, PERIODS);
+    end(&mut storm);
+    let Some(held) = held else { return };
+    let used = per_period(&held.groups[0]);
+    println!("{used} of 100 in a period, beyond p99 {:?}", held.groups[0].tally.beyond.quantile(990));
+    assert!((80..=140).contains(&used), "{used}");
+}
+
+fn end(child: &mut Child) {
+    let _ = child.kill();
+    let _ = child.wait();
+}
+
+#[test]
+fn what_can_not_or_must_not_be_frozen_is_refused() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let Some(mut made) = made(1) else { return };
+    let [group] = made.groups.clone().try_into().unwrap();
+    let own = machine().group_of(std::process::id()).unwrap();
+    let none = own.below("solo-nobody-is-here").unwrap();
+    let mut refused = |groups: Vec<Group>, events: u64, period: Duration| {
+        let mut wanted = budgets(&made, &[events], |regulation| regulation.period = period);
+        wanted.groups = groups;
+        hold(&wanted, &mut made.guard, &|| {}, &mut |_| ControlFlow::Break(())).unwrap_err().to_string()
+    };
+    for (groups, events, period, part) in [
+        (vec![Group::default()], 5, PERIOD, "the root of all groups can't be frozen"),
+        (vec![none], 5, PERIOD, "solo-nobody-is-here"),
+        (vec![group.clone()], 0, PERIOD, "a budget of 0 events"),
+        (vec![group.clone()], 5, Duration::new(7), "out of range"),
+        (Vec::new(), 5, PERIOD, "has a budget"),
+    ] {
+        let error = refused(groups, events, period);
+        assert!(error.contains(part), "{part}: {error}");
+    }
+    if !own.is_root() {
+        assert!(refused(vec![own], 5, PERIOD).contains("the guard itself is in it"));
+    }
+    use solo_guard::Actuator;
+    let freeze = Setting::Cgroup { group: group.clone(), knob: solo_guard::Knob::Freeze };
+    machine().set(&freeze, "1").unwrap();
+    let error = refused(vec![group], 5, PERIOD);
+    machine().set(&freeze, "0").unwrap();
+    assert!(error.contains("is frozen already"), "{error}");
+}
+
+#[test]
+fn a_group_that_is_taken_away_is_told_and_the_others_are_held() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let Some(mut made) = made(2) else { return };
+    let cpus = solo_threads::sched::cpus();
+    let _hog = hog_in(&made.groups[1].clone(), cpus[0]);
+    let gone = made.groups[0].clone();
+    let wanted = budgets(&made, &[50, 50], |_| {});
+    let mut taken = false;
+    let held = hold(&wanted, &mut made.guard, &|| {}, &mut |live| {
+        if live.since >= PERIOD * 20 && !std::mem::replace(&mut taken, true) {
+            use solo_guard::Actuator;
+            machine().set(&Setting::Folder { group: gone.clone() }, Setting::ABSENT).unwrap();
+        }
+        match live.since >= PERIOD * PERIODS {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        }
+    });
+    let Ok(held) = held else { return println!("skipped: budgets of groups: {:?}", held.err()) };
+    let tally = &held.groups[1].tally;
+    assert!(tally.failure.is_none() && tally.periods + 5 > PERIODS, "{:?} {}", tally.failure, tally.periods);
+    assert!(per_period(&held.groups[1]) < 80, "{}", per_period(&held.groups[1]));
+    assert_eq!(held.replayed.disagreements, 0);
+}
+
+/// `SOLO_HOTPLUG=1`: a CPU goes offline and comes back while a group is held there. Nothing else may want that CPU meanwhile.
+#[test]
+fn a_cpu_that_goes_and_comes_back_is_held_again() {
+    if std::env::var_os("SOLO_HOTPLUG").is_none() {
+        return println!(
+            "skipped: a CPU that goes offline: SOLO_HOTPLUG is not set, for it is this machine's"
+        );
+    }
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let Some(mut made) = made(1) else { return };
+    let last = *solo_threads::sched::cpus().last().unwrap();
+    let switch = format!("/sys/devices/system/cpu/cpu{last}/online");
+    let set = |value: &str| std::fs::write(&switch, value);
+    if last == 0 || set("1").is_err() {
+        return println!("skipped: a CPU that goes offline: {switch} can't be written");
+    }
+    let group = made.groups[0].clone();
+    let _hogs: Vec<_> = [0, last].map(|cpu| hog_in(&group, cpu)).into_iter().collect();
+    let wanted = budgets(&made, &[60], |_| {});
+    let mut step = 0;
+    let mut counts = Vec::new();
+    let held = hold(&wanted, &mut made.guard, &|| {}, &mut |live| {
+        // Offline after a second, back after two, until four.
+        let due = [100, 200, 400][step.min(2)];
+        if live.since >= PERIOD * due {
+            counts.push(live.progress()[0]);
+            step += 1;
+            match step {
+                1 => set("0").unwrap(),
+                2 => set("1").unwrap(),
+                _ => return ControlFlow::Break(()),
+            }
+        }
+        ControlFlow::Continue(())
+    });
+    let _ = set("1");
+    let held = held.unwrap();
+    let tally = &held.groups[0].tally;
+    assert!(tally.failure.is_none(), "{:?}", tally.failure);
+    for pair in counts.windows(2) {
+        let (periods, events) = (pair[1].periods - pair[0].periods, pair[1].events - pair[0].events);
+        println!("{events} in {periods} periods");
+        assert!((50..90).contains(&(events / periods)), "{events} in {periods}");
+    }
+    assert_eq!(held.replayed.disagreements, 0);
+}

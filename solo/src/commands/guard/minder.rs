@@ -1,0 +1,119 @@
+//! A process that thaws what its guard has frozen, where the guard is ended or stands still.
+//!
+//! A stopped CPU is free when the guard's threads end; a frozen cgroup is not. So a guard of cgroups has a minder, in a session of its own: it
+//! hears from the thread that freezes ten times a second. Where it hears nothing for [`PATIENCE`], it ends the guard; where the guard
+//! has ended, it puts back what the journal says. A minder that is ended, too, leaves the journal to the next guard or `--restore`.
+
+use super::{cannot, machine};
+use crate::cli::MindArgs;
+use crate::exit::{Exit, Failure};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, kill_process, setsid};
+use solo_guard::{GuardError, restore};
+use std::io::Write;
+use std::path::Path;
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// How long a guard may be silent.
+const PATIENCE: Timespec = Timespec { tv_sec: 5, tv_nsec: 0 };
+/// How long the journal of a guard that is ending may be held.
+const HELD: Duration = Duration::from_secs(10);
+
+/// The guard's side.
+pub(super) struct Minder {
+    child: Child,
+    /// Closed, it tells the minder that the guard has ended.
+    line: Mutex<Option<ChildStdin>>,
+    said: Mutex<Instant>,
+}
+
+impl Minder {
+    /// Starts one for the guard whose journal is in `folder`.
+    pub(super) fn start(folder: &Path) -> Result<Self, Failure> {
+        let failed = |source| Failure::File { action: "start", path: "/proc/self/exe".into(), source };
+        let program = std::env::current_exe().map_err(failed)?;
+        let mut command = Command::new(program);
+        command.arg("guard").arg("mind").arg(std::process::id().to_string()).arg("--state").arg(folder);
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::inherit())
+            .current_dir("/")
+            .spawn()
+            .map_err(failed)?;
+        let line = child.stdin.take();
+        if let Some(line) = &line {
+            // A minder that reads nothing must not keep the guard from its groups.
+            rustix::io::ioctl_fionbio(line, true).map_err(|errno| failed(errno.into()))?;
+        }
+        let line = Mutex::new(line);
+        Ok(Self { child, line, said: Mutex::new(Instant::now()) })
+    }
+
+    /// Says that the thread that freezes is at work: a tenth of a second apart.
+    pub(super) fn alive(&self) {
+        let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
+        if said.elapsed() < Duration::from_millis(100) {
+            return;
+        }
+        *said = Instant::now();
+        if let Some(line) = self.line.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
+            // Who minds may have been ended: the guard goes on, and its journal is there.
+            let _ = line.write_all(b".");
+        }
+    }
+
+    /// The guard has put everything back.
+    pub(super) fn end(mut self) {
+        drop(self.line.lock().unwrap_or_else(PoisonError::into_inner).take());
+        let _ = self.child.wait();
+    }
+}
+
+/// Runs `solo guard mind`.
+pub(super) fn mind(args: &MindArgs) -> Result<Exit, Failure> {
+    // A terminal that closes ends its session, and not this one.
+    let _ = setsid();
+    let folder = args.state.folder()?;
+    wait(args.guard);
+    let begun = Instant::now();
+    loop {
+        match restore(&folder, machine()?) {
+            Ok(_) => return Ok(Exit::Held),
+            Err(GuardError::Busy { .. }) if begun.elapsed() < HELD => {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            // Another guard is at work, and has put back what this one had left.
+            Err(GuardError::Busy { .. }) => return Ok(Exit::Held),
+            Err(error) => return Err(cannot(&error)),
+        }
+    }
+}
+
+/// Until the guard has ended, or stands still and is ended.
+fn wait(guard: u32) {
+    let line = std::io::stdin();
+    let mut bytes = [0; 64];
+    loop {
+        match poll(&mut [PollFd::new(&line, PollFlags::IN)], Some(&PATIENCE)) {
+            Ok(0) => {
+                eprintln!(
+                    "solo guard: process {guard} froze cgroups and has stood still for five seconds: it is ended"
+                );
+                if let Some(pid) = i32::try_from(guard).ok().and_then(Pid::from_raw) {
+                    let _ = kill_process(pid, Signal::KILL);
+                }
+                return;
+            }
+            Err(Errno::INTR) => {}
+            Err(_) => return,
+            Ok(_) => match rustix::io::read(&line, &mut bytes) {
+                Ok(0) | Err(_) => return,
+                Ok(_) => {}
+            },
+        }
+    }
+}
