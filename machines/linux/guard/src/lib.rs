@@ -1,14 +1,13 @@
 //! Settings of a live Linux changed and put back: whatever ends the guard, nothing stays as it set it.
 //!
 //! ```text
-//!   Enforcer ─▶ Throttle (a back end: Freezer) ─▶ Guard::change ─▶ journal, on disk ─▶ Actuator ─▶ the kernel's files
-//!                                                  Guard::undo, or the next start ◀─┘
+//!   Guard::change ─▶ journal, on disk ─▶ Actuator ─▶ the kernel's files
+//!                     Guard::undo, or the next start ◀─┘
 //! ```
 //!
 //! * [`Setting`]: what a guard may change; nothing else has a name here, so that no journal can make it write elsewhere
 //! * [`Actuator`]: looks at settings and sets them, on [this machine](Machine) or on a made-up one
 //! * [`Guard`]: writes each change into a journal first, and puts back what is found in one
-//! * [`Throttle`]: how what an enforcer decides is carried out; [`Freezer`] does it with cgroups
 //! * [`occupier`]: budgets of events per CPU, held by threads that take the CPU away
 //! * [`groups`]: budgets of events per cgroup, held by freezing it
 //!
@@ -19,9 +18,9 @@
 mod actuator;
 mod affinity;
 mod cache;
+mod claim;
 mod error;
 mod folder;
-mod freezer;
 pub mod groups;
 mod guard;
 mod journal;
@@ -34,10 +33,8 @@ mod throttle;
 
 pub use actuator::{Actuator, Machine};
 pub use error::GuardError;
-pub use freezer::{Freezer, FreezerError};
 pub use guard::{Guard, restore};
 pub use journal::JOURNAL;
 pub use restored::{Fate, Restored};
 pub use seen::{Identity, Seen};
 pub use setting::{Group, Knob, NotAGroup, Setting};
-pub use throttle::{Throttle, Whom, carry_out};

@@ -210,9 +210,14 @@ fn what_can_not_or_must_not_be_frozen_is_refused() {
     use solo_guard::Actuator;
     let freeze = Setting::Cgroup { group: group.clone(), knob: solo_guard::Knob::Freeze };
     machine().set(&freeze, "1").unwrap();
-    let error = refused(vec![group], 5, PERIOD);
+    let error = refused(vec![group.clone()], 5, PERIOD);
     machine().set(&freeze, "0").unwrap();
     assert!(error.contains("is frozen already"), "{error}");
+    // Another guard, of another folder, has it.
+    let theirs = std::fs::File::open(machine().folder(&group).unwrap().path()).unwrap();
+    rustix::fs::flock(&theirs, rustix::fs::FlockOperation::LockExclusive).unwrap();
+    let error = refused(vec![group], 5, PERIOD);
+    assert!(error.contains("another guard holds a budget of it"), "{error}");
 }
 
 #[test]

@@ -305,6 +305,12 @@ impl Answer {
         let fair_server = |core: u16| !gated && !lifted(core);
         let mut doubts: Vec<String> =
             cores.iter().flat_map(|core| core.row.doubts(fair_server(core.core), LATE_OCCUPIER)).collect();
+        let contested = held.cpus.iter().flat_map(|held| &held.contested);
+        doubts.extend(contested.map(|core| {
+            format!(
+                "{core}: another guard held a budget of this CPU when this one began: each counts what the other's threads do there"
+            )
+        }));
         doubts.extend(groups.iter().flat_map(|group| group.row.doubts(false, LATE_FREEZER)));
         doubts.extend(more);
         let replayed = held.replayed();

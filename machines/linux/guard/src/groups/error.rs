@@ -35,6 +35,12 @@ pub enum GroupError {
         /// The group.
         group: Group,
     },
+    /// Another guard holds it.
+    #[error("group /{}: another guard holds a budget of it: it would thaw what this one froze", String::from(group.clone()).escape_default())]
+    Claimed {
+        /// The group.
+        group: Group,
+    },
     /// Somebody else has frozen it.
     #[error("group /{} is frozen already: whoever has done that is to thaw it", String::from(group.clone()).escape_default())]
     Frozen {

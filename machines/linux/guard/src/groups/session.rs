@@ -5,6 +5,7 @@ use super::error::GroupError;
 use super::warden::{GroupTally, Seat, Warden};
 use crate::Actuator;
 use crate::actuator::Machine;
+use crate::claim;
 use crate::guard::Guard;
 use crate::occupier::{
     AHEAD, BudgetRefusal, Decider, EACH, PRIORITY, Progress, Replayed, Replayer, SOON, Shared,
@@ -136,7 +137,11 @@ fn folders(budgets: &GroupBudgets, guard: &Guard<Machine>) -> Result<Vec<Dir>, G
         if guard.machine().look(&freeze(group)).map_err(failed)?.value != "0" {
             return Err(GroupError::Frozen { group: group.clone() });
         }
-        guard.machine().folder(group).map_err(failed)
+        let folder = guard.machine().folder(group).map_err(failed)?;
+        match claim::take(&folder) {
+            Ok(false) => Err(GroupError::Claimed { group: group.clone() }),
+            _ => Ok(folder),
+        }
     };
     budgets.groups.iter().map(folder).collect()
 }

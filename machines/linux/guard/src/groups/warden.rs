@@ -5,7 +5,7 @@ use super::error::GroupError;
 use super::meter::Meter;
 use crate::occupier::{CoreTally, Shared};
 use crate::setting::Group;
-use crate::throttle::{Throttle, Whom};
+use crate::throttle::Throttle;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use solo_isolate::enforce::{Action, Event};
@@ -126,11 +126,11 @@ struct Wish {
 
 impl Throttle for Wish {
     type Error = Infallible;
-    fn stop(&mut self, _: Whom) -> Result<(), Infallible> {
+    fn stop(&mut self) -> Result<(), Infallible> {
         self.stop = Some(true);
         Ok(())
     }
-    fn go(&mut self, _: Whom) -> Result<(), Infallible> {
+    fn go(&mut self) -> Result<(), Infallible> {
         self.stop = Some(false);
         Ok(())
     }

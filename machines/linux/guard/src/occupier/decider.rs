@@ -47,7 +47,7 @@ impl Decider {
         let counters = PerDirection([CounterValue(count); DIRECTIONS]);
         let answer = self.enforcer.on(now, core, counters, event);
         self.list(Told::Event { now, core, counters, event, answer });
-        carry_out(&mut self.enforcer, core, answer, throttle, other)?;
+        carry_out(answer, throttle, other)?;
         Ok(self.enforcer.boundary())
     }
 
@@ -126,7 +126,6 @@ impl Replayer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::throttle::Whom;
     use solo_isolate::regulator::Machine;
     use solo_model::isolation::{Budget, CoreBudget, Counted, Regulation};
     use solo_model::{Bandwidth, Bytes, Duration, EventId, Events};
@@ -134,10 +133,10 @@ mod tests {
     struct Nobody;
     impl Throttle for Nobody {
         type Error = std::convert::Infallible;
-        fn stop(&mut self, _: Whom) -> Result<(), Self::Error> {
+        fn stop(&mut self) -> Result<(), Self::Error> {
             Ok(())
         }
-        fn go(&mut self, _: Whom) -> Result<(), Self::Error> {
+        fn go(&mut self) -> Result<(), Self::Error> {
             Ok(())
         }
     }

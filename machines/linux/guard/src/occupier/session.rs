@@ -7,6 +7,7 @@ use super::gate::Gate;
 use super::tally::{CoreTally, Progress};
 use super::thread::{Occupier, Shared};
 use super::watchdog::Watchdog;
+use crate::claim;
 use solo_isolate::regulator::Conservation;
 use solo_model::isolation::Budget;
 use solo_model::{CoreId, Duration, Instant};
@@ -30,6 +31,8 @@ pub(crate) const AHEAD: u64 = 2_000_000;
 pub struct Held {
     /// Of each core that had one, ascending.
     pub cores: Vec<CoreTally>,
+    /// Those of which another guard held a budget when this one began: each counts what the other's threads do.
+    pub contested: Vec<CoreId>,
     /// Whether the answers were those of the enforcer.
     pub replayed: Replayed,
     /// What became of the sum of all budgets: what is given away and taken leaves it as it is.
@@ -76,6 +79,7 @@ pub fn hold(
     attend: &mut dyn FnMut(&Live<'_>) -> ControlFlow<()>,
 ) -> Result<Held, OccupierError> {
     let config = budgets.config(&sched::cpus())?;
+    let (_claims, contested) = claim::cpus(&budgets.cores());
     let cores = config.cores.len();
     let decider = Decider::new(config, Instant::ZERO);
     let mut replayer = Replayer::new(&decider);
@@ -94,7 +98,7 @@ pub fn hold(
             threads.into_iter().zip(budgets.cores()).map(|(thread, core)| joined(thread, core)).collect();
         check(&shared, &mut replayer);
         let conservation = shared.decider().conservation();
-        Ok(Held { cores, replayed: replayer.replayed, conservation, length })
+        Ok(Held { cores, contested, replayed: replayer.replayed, conservation, length })
     })
 }
 

@@ -4,7 +4,7 @@ use super::decider::Decider;
 use super::error::OccupierError;
 use super::gate::Gate;
 use super::tally::{CoreTally, Progress};
-use crate::throttle::{Throttle, Whom};
+use crate::throttle::Throttle;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use solo_isolate::enforce::{Action, Event};
@@ -140,11 +140,11 @@ struct Occupied(bool);
 
 impl Throttle for Occupied {
     type Error = Infallible;
-    fn stop(&mut self, _: Whom) -> Result<(), Infallible> {
+    fn stop(&mut self) -> Result<(), Infallible> {
         self.0 = true;
         Ok(())
     }
-    fn go(&mut self, _: Whom) -> Result<(), Infallible> {
+    fn go(&mut self) -> Result<(), Infallible> {
         self.0 = false;
         Ok(())
     }
