@@ -17,7 +17,7 @@ pub(crate) use color::ColorArgs;
 pub(crate) use evaluate::{Chapter6, Chapter7, Chapter8, Evaluate, EvaluateCommon};
 pub(crate) use events::EventsArgs;
 pub(crate) use guard::{
-    BackEnd, GuardArgs, GuardVerb, HoldArgs, MindArgs, ReclaimFrom, SetArgs, Share, State,
+    BackEnd, EnterArgs, GuardArgs, GuardVerb, HoldArgs, MindArgs, ReclaimFrom, SetArgs, Share, State,
 };
 pub(crate) use inputs::Input;
 pub(crate) use place::PlaceArgs;

@@ -269,6 +269,10 @@ fn a_program_has_a_budget_wherever_it_runs() {
     let freely = held(&["program=100000000"]);
     let freely = &freely["groups"][0];
     assert!(freely["events"].as_u64() > Some(4 * number("events")), "{freely}");
+    let missing = ["-e", "page-faults", "--budget", "program=60", "--quiet"];
+    let output = with_program(folder.path(), &missing, &["no such program"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2), "{}", said(&output));
+    assert!(said(&output).contains("cannot start no such program"), "{}", said(&output));
     // Beside it a CPU has one, too.
     let both = held(&["program=60", "0=100000000"]);
     assert_eq!((both["groups"].as_array().unwrap().len(), both["cores"].as_array().unwrap().len()), (1, 1));

@@ -23,6 +23,19 @@ pub(crate) enum GuardVerb {
     /// Put back what the guard of this process has changed, as soon as it has ended or stands still
     #[command(hide = true)]
     Mind(MindArgs),
+    /// Go into a cgroup and become a program
+    #[command(hide = true)]
+    Enter(EnterArgs),
+}
+
+/// Where to go and what to become.
+#[derive(Args, Debug)]
+pub(crate) struct EnterArgs {
+    /// The cgroup's folder
+    pub(crate) group: PathBuf,
+    /// The program and its arguments
+    #[arg(last = true, required = true)]
+    pub(crate) command: Vec<OsString>,
 }
 
 /// Whose end to wait for.

@@ -45,6 +45,7 @@ pub(crate) fn run(args: &GuardArgs) -> Result<Exit, Failure> {
     match &args.verb {
         Some(GuardVerb::Set(options)) => set(options),
         Some(GuardVerb::Mind(options)) => minder::mind(options),
+        Some(GuardVerb::Enter(options)) => Err(program::enter(options)),
         None if args.hold.restore => put_back(&args.hold),
         None => held(&args.hold),
     }

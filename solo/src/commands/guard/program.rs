@@ -1,15 +1,14 @@
 //! The program whose end ends the guard.
 
+use crate::cli::EnterArgs;
 use crate::exit::Failure;
 use rustix::process::{Pid, Signal, kill_process};
 use std::ffi::OsString;
-use std::os::unix::process::ExitStatusExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus};
 use std::time::{Duration, Instant};
 
-/// Goes into the group whose `cgroup.procs` is `$0`, and becomes the program.
-const ENTER: &str = r#"echo 0 >"$0" && exec "$@""#;
 /// How long a program that was asked to end may take.
 const GRACE: Duration = Duration::from_secs(2);
 
@@ -17,6 +16,20 @@ const GRACE: Duration = Duration::from_secs(2);
 pub(super) struct Program {
     child: Child,
     status: Option<ExitStatus>,
+}
+
+/// Runs `solo guard enter`: returns where the program did not begin.
+pub(super) fn enter(args: &EnterArgs) -> Failure {
+    let procs = args.group.join("cgroup.procs");
+    // Zero is who writes.
+    if let Err(source) = std::fs::write(&procs, "0\n") {
+        return Failure::File { action: "enter", path: args.group.clone(), source };
+    }
+    let Some((name, words)) = args.command.split_first() else {
+        return Failure::Usage("expected a program".to_owned());
+    };
+    let source = Command::new(name).args(words).exec();
+    Failure::File { action: "start", path: name.into(), source }
 }
 
 impl Program {
@@ -27,9 +40,11 @@ impl Program {
             None => Command::new(name),
             Some(group) => {
                 // Before its first instruction: a process that is moved later has caused what it has caused.
-                let mut shell = Command::new("/bin/sh");
-                shell.args(["-c", ENTER]).arg(group.join("cgroup.procs")).arg(name);
-                shell
+                let failed =
+                    |source| Failure::File { action: "start", path: "/proc/self/exe".into(), source };
+                let mut entering = Command::new(std::env::current_exe().map_err(failed)?);
+                entering.args(["guard", "enter"]).arg(group).arg("--").arg(name);
+                entering
             }
         };
         let child = starting.args(words).spawn().map_err(|source| Failure::File {

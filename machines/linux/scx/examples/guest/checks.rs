@@ -16,6 +16,7 @@ type Check = (&'static str, fn() -> Verdict);
 /// On a kernel that takes schedulers.
 pub(crate) const ALL: &[Check] = &[
     ("budgets", budgets),
+    ("cgroups", cgroups),
     ("idle", idle),
     ("periodic", periodic),
     ("taken", taken),
@@ -76,6 +77,46 @@ fn budgets() -> Verdict {
     let after = free_rate(1000)?;
     let text = format!("free {before} and {after} a second; {}", lines.join("; "));
     if after * 10 < before * 9 || state() != "disabled" { Err(text) } else { Ok(text) }
+}
+
+/// A program has its budget wherever it runs, by the kernel's freezer; killed in the middle of it, nobody stays frozen.
+fn cgroups() -> Verdict {
+    let free = free_rate(1000)?;
+    let mut lines = Vec::new();
+    for (budget, period, periods_a_second) in [(16, "5ms", 200), (64, "20ms", 50)] {
+        let mut command = std::process::Command::new("/solo");
+        let budget_of = format!("program={budget}");
+        command.args(["guard", "-e", "page-faults", "-b", &budget_of, "--period", period, "--json", "--"]);
+        command.args(["/init", "faults", "1", "3000"]);
+        let output = output(command)?;
+        let said = said(&output);
+        if output.status.code().is_none_or(|code| code > 1) {
+            return Err(said);
+        }
+        let (rate, answer) = (rate(&said)?, answer(&output)?);
+        let group = &answer["groups"][0];
+        let text = format!(
+            "{budget} in {period}: {rate} a second of {}, ring to frozen p50 {} p99 {} ns, beyond p50 {} p99 {}, {} leaked, {} decisions, {} answered otherwise",
+            budget * periods_a_second,
+            group["ring_to_stop_ns"]["p50"],
+            group["ring_to_stop_ns"]["p99"],
+            group["beyond_events"]["p50"],
+            group["beyond_events"]["p99"],
+            group["leaked_events"],
+            answer["decisions"]["compared"],
+            answer["decisions"]["disagreements"],
+        );
+        // Who is to be frozen goes on until it next leaves the kernel: a few page faults.
+        let most = (budget + 8) * periods_a_second;
+        if rate > most
+            || rate * 100 < budget * periods_a_second * 85
+            || answer["decisions"]["disagreements"] != 0
+        {
+            return Err(format!("free {free} a second; {text}\n{answer}"));
+        }
+        lines.push(text);
+    }
+    Ok(format!("free {free} a second; {}", lines.join("; ")))
 }
 
 /// For how many hundredths of a second CPU 1 has idled, and how many there were.
