@@ -49,9 +49,10 @@ pub enum GroupError {
     },
     /// The event can't be counted for a group.
     #[error(
-        "{core}: the event can't be counted there for group /{}: {}",
+        "{core}: the event can't be counted there for group /{}: {}{}",
         String::from(group.clone()).escape_default(),
-        solo_store::system_reason(source)
+        solo_store::system_reason(source),
+        Self::mend(source)
     )]
     Event {
         /// The CPU.
@@ -70,4 +71,19 @@ pub enum GroupError {
     /// Linux refuses a thread or a descriptor.
     #[error("cannot start: {}", solo_store::system_reason(.0))]
     System(#[source] io::Error),
+}
+
+impl GroupError {
+    /// What lets groups be counted.
+    fn mend(source: &io::Error) -> &'static str {
+        match source.kind() {
+            io::ErrorKind::NotFound => {
+                " (groups have no counters before a controller is enabled for them: echo +cpu > /sys/fs/cgroup/cgroup.subtree_control)"
+            }
+            io::ErrorKind::PermissionDenied => {
+                " (needs root, CAP_PERFMON, or kernel.perf_event_paranoid at 0 or lower)"
+            }
+            _ => "",
+        }
+    }
 }

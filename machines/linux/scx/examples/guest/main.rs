@@ -37,6 +37,8 @@ fn main() {
     }
     // As systemd has it: cgroups of version 2 alone.
     let _ = mount("cgroup2", "/sys/fs/cgroup", "cgroup2", MountFlags::empty(), None);
+    // Until a controller is, groups have no counters either.
+    let _ = fs::write("/sys/fs/cgroup/cgroup.subtree_control", "+cpu");
     let command_line = fs::read_to_string("/proc/cmdline").unwrap_or_default();
     let checks = if command_line.contains("solo.malformed") { checks::MALFORMED } else { checks::ALL };
     // What a kernel does after its start would be counted, too.
