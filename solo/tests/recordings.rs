@@ -200,3 +200,46 @@ fn a_recording_is_exported_as_a_trace() {
     assert!(said(&output).contains("rows.jsonl:3"), "{}", said(&output));
     assert_eq!(fs::read_dir(&to).unwrap().count(), 1, "no part of a trace is left");
 }
+
+/// A session of a chip with two types of cores: each counts the events of its own PMU only, and what the other would have counted is
+/// absent everywhere, not zero.
+#[test]
+fn a_session_of_a_hybrid_chip_has_each_count_where_it_was_counted() {
+    use solo_report::perfetto::{Data, EventType, decode};
+    let folder = tempfile::tempdir().unwrap();
+    let kept = recording(folder.path(), "hybrid", 1);
+    let manifest = fs::read_to_string(kept.join("watch.json")).unwrap();
+    let sets = "\"sets\":[[\"cpu_core/instructions/\",\"cpu_atom/instructions/\"]]";
+    let manifest = manifest
+        .replace("\"per\":\"thread\"", "\"per\":\"core\"")
+        .replace("\"sets\":[[\"instructions\",\"cycles\"]]", sets)
+        .replace("\"metrics\":[\"ipc=instructions/cycles\"]", "\"metrics\":[]");
+    fs::write(kept.join("watch.json"), manifest).unwrap();
+    // Four ticks of eight cores: the first four are big.
+    let row = |number: u64| {
+        let (tick, core) = (1 + number / 8, number % 8);
+        let (big, small) = match core {
+            0..4 => (format!("{}", 1000 + core), "null".to_owned()),
+            _ => ("null".to_owned(), format!("{}", 500 + core)),
+        };
+        format!(
+            "{{\"row\":{},\"at_ns\":{},\"span_ns\":50000000,\"subject\":\"core\",\"id\":{core},\"event\":\"tick\",\"set\":0,\
+             \"cpu_core/instructions/\":{big},\"cpu_atom/instructions/\":{small}}}\n",
+            number + 1,
+            tick * 50_000_000
+        )
+    };
+    fs::write(kept.join("rows.jsonl"), (0..32).map(row).collect::<String>()).unwrap();
+    fs::write(kept.join("names.jsonl"), "").unwrap();
+    assert_eq!(open(&kept).status.code(), Some(3), "without a terminal: {}", said(&open(&kept)));
+    let output = solo().arg("report").arg(&kept).args(["--format", "perfetto"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    let packets = decode(&fs::read(kept.join("trace.perfetto")).unwrap()).unwrap();
+    let counters = packets.iter().filter_map(|packet| match &packet.data {
+        Some(Data::TrackEvent(event)) if event.r#type() == EventType::Counter => event.counter_value,
+        _ => None,
+    });
+    let values: Vec<i64> = counters.collect();
+    assert_eq!(values.len(), 32, "one count a row: {values:?}");
+    assert!(values.iter().all(|value| *value > 0), "{values:?}");
+}
