@@ -187,8 +187,7 @@ fn held(options: &HoldArgs) -> Result<Exit, Failure> {
         None => (None, guard.take().map(Guard::undo).unwrap_or_default()),
     };
     minder.into_iter().for_each(Minder::end);
-    let ejected = keeper.as_ref().and_then(Keeper::ejected);
-    doubts.extend(ejected.map(|ejected| Printable(ejected).to_string()));
+    doubts.extend(keeper.as_ref().and_then(Keeper::ejected).map(|ejected| Printable(ejected).to_string()));
     let groups = grouped.map(grouped_held).transpose()?;
     let cpus = outcome.transpose().map_err(occupied)?.flatten();
     let (status, held) = (status?, Both { cpus, groups });
