@@ -216,8 +216,14 @@ fn a_guard_that_is_killed_leaves_nothing_behind() {
     }
 }
 
-/// A program that does nothing but start others: page faults, and a storm of forks.
-const STORM: [&str; 3] = ["sh", "-c", "while :; do (:) & (:) & wait; done"];
+/// A program that does nothing but start others: page faults, and a storm of forks. It ends with the guard that started it.
+const STORM: [&str; 3] = ["sh", "-c", "while kill -0 $PPID 2>/dev/null; do (:) & (:) & wait; done"];
+
+/// Sends a signal to a child.
+fn signal(child: &Child, signal: rustix::process::Signal) {
+    let pid = rustix::process::Pid::from_child(child);
+    rustix::process::kill_process(pid, signal).unwrap();
+}
 
 /// Whether this machine lets a guard make cgroups and freeze them; where it does not, that is said.
 fn can_freeze(folder: &Path) -> bool {
@@ -303,7 +309,6 @@ fn a_guard_of_groups_that_is_killed_leaves_nobody_frozen() {
         let group = group_of(child.id());
         let moment = (round + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
         std::thread::sleep(Duration::from_micros(20_000 + moment % 300_000));
-        let programs = std::fs::read_to_string(group.join("cgroup.procs")).unwrap_or_default();
         child.kill().unwrap();
         child.wait().unwrap();
         // Nobody is asked to: its minder does it.
@@ -312,11 +317,6 @@ fn a_guard_of_groups_that_is_killed_leaves_nobody_frozen() {
             std::thread::sleep(Duration::from_millis(1));
         }
         assert!(!group.exists(), "round {round}: {:?}", std::fs::read_to_string(group.join("cgroup.freeze")));
-        for process in programs.lines() {
-            let _ = Command::new("kill").args(["-9", process]).output();
-        }
-        let _ =
-            Command::new("pkill").args(["-9", "-f", "while :; do \\(:\\) & \\(:\\) & wait; done"]).output();
         let restored = guard(folder.path(), &["--restore"]).output().unwrap();
         assert_eq!(restored.status.code(), Some(0), "round {round}: {}", said(&restored));
     }
@@ -334,8 +334,7 @@ fn a_guard_of_groups_that_stands_still_is_ended() {
     let group = group_of(child.id());
     std::thread::sleep(Duration::from_millis(300));
     assert!(group.exists(), "it is at work");
-    let stopped = Command::new("kill").args(["-STOP", &child.id().to_string()]).status().unwrap();
-    assert!(stopped.success());
+    signal(&child, rustix::process::Signal::STOP);
     let begun = std::time::Instant::now();
     while child.try_wait().unwrap().is_none() && begun.elapsed() < Duration::from_secs(20) {
         std::thread::sleep(Duration::from_millis(20));
@@ -374,8 +373,7 @@ fn budgets_of_groups_are_changed_while_they_are_held() {
         assert!(said(&output).contains(expected), "{budget}: {}", said(&output));
     }
     std::thread::sleep(Duration::from_millis(500));
-    let interrupted = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
-    assert!(interrupted.success());
+    signal(&child, rustix::process::Signal::INT);
     let output = child.wait_with_output().unwrap();
     let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
     let group = &answer["groups"][0];
@@ -414,8 +412,7 @@ fn a_watch_shows_how_far_budgets_have_come() {
     std::thread::sleep(Duration::from_millis(400));
     let watch = ["watch", "-V", "guard", "--every", "200ms", "-n", "4", "-e", "page-faults", "--all"];
     let watched = solo().args(watch).output().unwrap();
-    let interrupted = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
-    assert!(interrupted.success());
+    signal(&child, rustix::process::Signal::INT);
     child.wait().unwrap();
     assert!(!state.join("live").exists(), "a guard that has ended shows nothing");
     let text = format!("{}{}", String::from_utf8_lossy(&watched.stdout), said(&watched));
