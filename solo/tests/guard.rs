@@ -7,7 +7,15 @@ use common::solo;
 use serde_json::Value;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+
+/// Held by who starts programs that use all they can get: another one beside it would be measured, too.
+static ALONE: Mutex<()> = Mutex::new(());
+
+fn alone() -> MutexGuard<'static, ()> {
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// A guard with its state in `folder`.
 fn guard(folder: &Path, words: &[&str]) -> Command {
@@ -34,7 +42,7 @@ fn can_guard(folder: &Path) -> bool {
 fn what_can_not_be_held_is_refused_before_anything_happens() {
     let folder = tempfile::tempdir().unwrap();
     let faults = ["-e", "page-faults"];
-    let wrong: [(&[&str], &str); 18] = [
+    let wrong: [(&[&str], &str); 20] = [
         (&[], "expected a scenario, or an event and a budget"),
         (&faults, "expected a scenario, or an event and a budget"),
         (&["-e", "page-faults", "--budget", "0"], "expected WHO=EVENTS, with a CPU (1=200)"),
@@ -49,6 +57,11 @@ fn what_can_not_be_held_is_refused_before_anything_happens() {
         (&["-e", "page-faults", "--budget", "/../x=4"], "expected WHO=EVENTS"),
         (&["-e", "page-faults", "--budget", "/a=0"], "/a has a budget of 0 events"),
         (&["-e", "page-faults", "--budget", "/a=4", "--budget", "/a=4"], "/a has two budgets"),
+        (
+            &["-e", "page-faults", "--budget", "/a=4", "--no-interrupts"],
+            "keeps interrupts off CPUs with budgets",
+        ),
+        (&["-e", "page-faults", "--budget", "/no-such-group=4"], "there is no cgroup /no-such-group"),
         (&["-e", "page-faults,cpu-migrations", "--budget", "0=4"], "expected one event"),
         (&["-e", "no-such-event", "--budget", "0=4"], "no event is called `no-such-event`"),
         (&["scenarios/first-steps.toml"], "has no [isolation.bandwidth] to hold\n"),
@@ -252,6 +265,7 @@ fn group_of(guard: u32) -> std::path::PathBuf {
 
 #[test]
 fn a_program_has_a_budget_wherever_it_runs() {
+    let _alone = alone();
     let folder = tempfile::tempdir().unwrap();
     if !can_freeze(folder.path()) {
         return;
@@ -296,6 +310,7 @@ fn a_program_has_a_budget_wherever_it_runs() {
 
 #[test]
 fn a_guard_of_groups_that_is_killed_leaves_nobody_frozen() {
+    let _alone = alone();
     let folder = tempfile::tempdir().unwrap();
     if !can_freeze(folder.path()) {
         return;
@@ -349,6 +364,7 @@ fn a_guard_of_groups_that_stands_still_is_ended() {
 
 #[test]
 fn budgets_of_groups_are_changed_while_they_are_held() {
+    let _alone = alone();
     let folder = tempfile::tempdir().unwrap();
     if !can_freeze(folder.path()) {
         return;
@@ -384,6 +400,7 @@ fn budgets_of_groups_are_changed_while_they_are_held() {
 /// The numbers that watches show are those of the guard, while it is at work and no longer.
 #[test]
 fn a_watch_shows_how_far_budgets_have_come() {
+    let _alone = alone();
     let folder = tempfile::tempdir().unwrap();
     if !can_freeze(folder.path()) {
         return;
@@ -417,9 +434,61 @@ fn a_watch_shows_how_far_budgets_have_come() {
     assert!(!state.join("live").exists(), "a guard that has ended shows nothing");
     let text = format!("{}{}", String::from_utf8_lossy(&watched.stdout), said(&watched));
     assert_eq!(watched.status.code(), Some(0), "{}", said(&watched));
-    for column in ["guard_program_budget_events", "guard_program_stopped_ns", "guard_cpu0_events"] {
-        assert!(text.contains(column), "{column}: {text}");
+    for whose in ["program", "cpu0"] {
+        for what in ["budget_events", "events", "stopped_ns", "exceeded_periods"] {
+            let column = format!("guard_{whose}_{what}");
+            assert!(text.contains(&column), "{column}: {text}");
+        }
     }
+}
+
+/// The minder works in another folder than the guard; where the journal is, it has to know all the same.
+#[test]
+fn a_relative_folder_is_put_back_from() {
+    let _alone = alone();
+    let folder = tempfile::tempdir().unwrap();
+    if !can_freeze(folder.path()) {
+        return;
+    }
+    let words =
+        ["guard", "--state", "state", "-e", "page-faults", "--budget", "program=5", "--period", "500ms"];
+    let mut command = solo();
+    command.args(words).args(["--quiet", "--"]).args(STORM).current_dir(folder.path());
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let group = group_of(child.id());
+    let waited = |until: &dyn Fn() -> bool| {
+        let begun = std::time::Instant::now();
+        while !until() && begun.elapsed() < Duration::from_secs(5) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        until()
+    };
+    let frozen = || std::fs::read_to_string(group.join("cgroup.freeze")).is_ok_and(|text| text.trim() == "1");
+    assert!(waited(&frozen), "its budget is used up at once");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(waited(&|| !group.exists()), "{:?}", std::fs::read_to_string(group.join("cgroup.freeze")));
+}
+
+/// Each of two guards counts what the other's threads do on a CPU: that is told, whoever's the state is.
+#[test]
+fn the_second_guard_of_a_cpu_is_told() {
+    let (first, second) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    if !can_guard(first.path()) {
+        return;
+    }
+    let words = ["-e", "page-faults", "--budget", "0=100000", "--period", "100ms"];
+    let at_work = AtWork::start(first.path(), &words);
+    let of_second = || {
+        let mut command = guard(second.path(), &words);
+        let output = command.args(["--time", "50ms", "--json", "--quiet"]).output().unwrap();
+        serde_json::from_slice::<Value>(&output.stdout).unwrap()["doubts"].to_string()
+    };
+    let doubts = of_second();
+    assert!(doubts.contains("another guard held a budget of this CPU"), "{doubts}");
+    drop(at_work);
+    let doubts = of_second();
+    assert!(!doubts.contains("another guard"), "{doubts}");
 }
 
 /// Interrupts go elsewhere while the guard is at work, and back.

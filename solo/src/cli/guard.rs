@@ -31,8 +31,8 @@ pub(crate) enum GuardVerb {
 /// Where to go and what to become.
 #[derive(Args, Debug)]
 pub(crate) struct EnterArgs {
-    /// The cgroup's folder
-    pub(crate) group: PathBuf,
+    /// The cgroup, by its path from their root on, which is `/`
+    pub(crate) group: String,
     /// The program and its arguments
     #[arg(last = true, required = true)]
     pub(crate) command: Vec<OsString>,

@@ -20,11 +20,11 @@ use answer::{Answer, Both};
 pub(crate) use answer::{Put, fates};
 use back_end::Keeper;
 use control::{Listener, Refusal};
-use groups::Desk;
+use groups::GroupHandle;
 use live::Board;
 use minder::Minder;
 use program::Program;
-use solo_guard::groups::{GroupBudgets, GroupError, GroupsHeld};
+use solo_guard::groups::GroupsHeld;
 use solo_guard::occupier::{Budgets, Held, Live, OccupierError, hold};
 use solo_guard::{Group, Guard, GuardError, Machine, Restored, Setting, restore};
 use solo_model::isolation::Budget;
@@ -33,8 +33,8 @@ use solo_model::{CoreId, Duration, Events};
 use solo_perf::files::Host;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use who::Who;
-use wishes::Wishes;
+use who::{Member, Who};
+use wishes::{GroupWishes, Wishes, not_held};
 
 /// How often the program and whoever asks are attended to, where no CPU is held.
 const EACH: std::time::Duration = std::time::Duration::from_millis(20);
@@ -83,9 +83,30 @@ pub(crate) fn machine() -> Result<Machine, Failure> {
     Ok(Machine::below(Path::new("/"))?)
 }
 
+/// How long somebody else may hold the journal before that is told: the minder of a guard that was killed holds it while it puts back.
+const HELD: std::time::Duration = std::time::Duration::from_millis(500);
+
+/// Tries again while somebody else holds the journal, for so long.
+fn while_held<T>(
+    patience: std::time::Duration,
+    mut attempt: impl FnMut() -> Result<T, GuardError>,
+) -> Result<T, GuardError> {
+    let begun = std::time::Instant::now();
+    loop {
+        match attempt() {
+            Err(GuardError::Busy { .. }) if begun.elapsed() < patience => {
+                std::thread::sleep(std::time::Duration::from_millis(5));
+            }
+            other => return other,
+        }
+    }
+}
+
 /// `solo guard --restore`.
 fn put_back(options: &HoldArgs) -> Result<Exit, Failure> {
-    let restored = restore(&options.state.folder()?, machine()?).map_err(|error| cannot(&error))?;
+    let (folder, machine) = (options.state.folder()?, machine()?);
+    let restored = while_held(HELD, || restore(&folder, machine.clone())).map_err(|error| cannot(&error))?;
+    live::clear(&folder)?;
     output::text(&fates(&restored))?;
     Ok(if restored.is_whole() { Exit::Held } else { Exit::NotHeld })
 }
@@ -98,8 +119,7 @@ fn set(options: &SetArgs) -> Result<Exit, Failure> {
         match control::ask(&folder, &who, events) {
             Ok(()) if options.quiet => {}
             Ok(()) => {
-                let who = if let Who::Cpu(core) = &who { core.to_string() } else { who.to_string() };
-                eprintln!("{} has {} from its next period on", Printable(who), counted(events, "event"));
+                eprintln!("{} has {} from its next period on", who.name(), counted(events, "event"));
             }
             Err(Refusal::Refused(why)) => {
                 return Err(Failure::Guard { exit: Exit::BadInput, message: Printable(why).to_string() });
@@ -124,7 +144,7 @@ fn settings(options: &HoldArgs, budgets: &Budgets) -> Result<Vec<(Setting, Strin
     }
     if options.no_interrupts {
         let held: Vec<u16> = cores.iter().map(|core| core.0).collect();
-        changes.extend(interrupts::elsewhere(&Host::new(), &held).map_err(Failure::Usage)?);
+        changes.extend(interrupts::elsewhere(&Host::new(), &held)?);
     }
     Ok(changes)
 }
@@ -136,64 +156,28 @@ fn held(options: &HoldArgs) -> Result<Exit, Failure> {
     if options.dry_run {
         return rehearse(options, &wishes, &changes);
     }
+    wishes.validate()?;
     let folder = options.state.folder()?;
-    let (mut guard, left) = Guard::start(&folder, machine()?).map_err(|error| cannot(&error))?;
+    let machine = machine()?;
+    let started = while_held(HELD, || Guard::start(&folder, machine.clone()));
+    let (mut guard, left) = started.map_err(|error| cannot(&error))?;
     if !left.settings.is_empty() && !options.show.quiet {
         eprint!("{}", fates(&left));
     }
     let listener = Listener::bind(&folder)?;
     let mut doubts = change(&mut guard, &changes);
-    // A scheduler is not attached for what can't be held anyway.
-    if wishes.holds_cpus() {
-        wishes.budgets.validate().map_err(|refusal| Failure::Usage(refusal.to_string()))?;
-    }
-    let keeper = if wishes.holds_cpus() { Some(Keeper::choose(options.back_end)?) } else { None };
-    let has_group = wishes.groups.members.contains(&Who::Program);
-    let program = has_group.then(|| program_group(&mut guard)).transpose().map_err(|error| cannot(&error))?;
-    let groups = wishes.groups.budgets(&wishes.budgets.event, program.as_ref());
-    let minder = groups.as_ref().map(|_| Minder::start(&folder)).transpose()?;
-    let folder_of = |group: &Group| machine().ok()?.folder(group).ok().map(|dir| dir.path().to_owned());
-    let desk = Desk::new();
-    let at_work = AtWork {
-        groups: groups.as_ref(),
-        desk: &desk,
-        program: program.as_ref(),
-        place: program.as_ref().and_then(folder_of),
-    };
+    let keeper = wishes.holds_cpus().then(|| Keeper::choose(options.back_end)).transpose()?;
     let board = Board::make(&folder, &wishes.names())?;
-    let mut session = Session::new(&wishes, options, (listener, board), keeper.as_ref(), at_work);
-    let mut guard = Some(guard);
-    let (outcome, status, grouped) = std::thread::scope(|scope| {
-        let work = groups.as_ref().zip(minder.as_ref());
-        // This thread gives its rights up; a cgroup is taken away by one that has them.
-        let warden =
-            work.and_then(|work| Some((work, guard.take()?))).map(|((budgets, minder), mut guard)| {
-                let desk = &desk;
-                scope.spawn(move || {
-                    let held = desk.work(budgets, &mut guard, minder);
-                    desk.wait_for_leave();
-                    (held, guard.undo())
-                })
-            });
-        let leaving = desk.leaving();
-        let outcome = (warden.is_none() || desk.is_at_work()).then(|| session.hold());
-        desk.stop();
-        let status = session.end();
-        drop(leaving);
-        (outcome, status, warden.map(std::thread::ScopedJoinHandle::join))
-    });
-    let (grouped, restored) = match grouped {
-        Some(joined) => undone(joined)?,
-        None => (None, guard.take().map(Guard::undo).unwrap_or_default()),
+    let session = Session::new(&wishes, options, (listener, board), keeper.as_ref());
+    let (ended, groups, restored) = match &wishes.groups {
+        Some(groups) => with_groups(session, groups, guard, &folder)?,
+        None => (session.run()?, None, guard.undo()),
     };
-    minder.into_iter().for_each(Minder::end);
     doubts.extend(keeper.as_ref().and_then(Keeper::ejected).map(|ejected| Printable(ejected).to_string()));
-    let groups = grouped.map(grouped_held).transpose()?;
-    let cpus = outcome.transpose().map_err(occupied)?.flatten();
-    let (status, held) = (status?, Both { cpus, groups });
+    let held = Both { cpus: ended.cpus, groups };
     let answer = Answer::of(&wishes, &held, &restored, keeper.as_ref(), doubts);
     show(&answer, &restored, options)?;
-    Ok(match status {
+    Ok(match ended.status {
         Some(code) if code != 0 => Exit::of_program(code),
         _ if interrupt::requested() => Exit::Interrupted,
         _ if answer.held && restored.is_whole() => Exit::Held,
@@ -201,10 +185,41 @@ fn held(options: &HoldArgs) -> Result<Exit, Failure> {
     })
 }
 
+/// Holds groups, too, by a thread that keeps its rights: whoever attends to the program gives them up, and a cgroup is taken away only
+/// after the program in it has ended.
+fn with_groups(
+    mut session: Session<'_>,
+    groups: &GroupWishes,
+    mut guard: Guard<Machine>,
+    folder: &Path,
+) -> Result<(Ended, Option<GroupsHeld>, Restored), Failure> {
+    let program = session.wishes.holds_program().then(|| program_group(&mut guard)).transpose();
+    let program = program.map_err(|error| cannot(&error))?;
+    let budgets = groups.of(program.as_ref().unwrap_or(&Group::default()));
+    let minder = Minder::start(folder)?;
+    let (handle, worker) = groups::sides();
+    let (ended, joined) = std::thread::scope(|scope| {
+        let work = || (worker.work(&budgets, &mut guard, &minder), guard.undo());
+        let thread = scope.spawn(work);
+        let ended = handle.are_held().then(|| {
+            session.groups = Some(GroupsAtWork { handle, program });
+            session.run()
+        });
+        (ended, thread.join())
+    });
+    minder.end();
+    let (held, restored) = joined.map_err(|_| Failure::Guard {
+        exit: Exit::Cannot,
+        message: "the thread that holds groups panicked; what it had changed was put back".to_owned(),
+    })?;
+    let held = held.map_err(not_held)?;
+    Ok((ended.transpose()?.unwrap_or_default(), Some(held), restored))
+}
+
 /// What would be done.
 fn rehearse(options: &HoldArgs, wishes: &Wishes, changes: &[(Setting, String)]) -> Result<Exit, Failure> {
     let cpus = wishes.holds_cpus().then(|| back_end::foreseen(options.back_end));
-    let groups = (!wishes.groups.members.is_empty()).then(|| "freezer".to_owned());
+    let groups = wishes.groups.as_ref().map(|_| "freezer".to_owned());
     let back_ends: Vec<String> = cpus.into_iter().chain(groups).collect();
     output::text(&answer::dry(wishes, changes, &machine()?, &back_ends.join(", ")))?;
     Ok(Exit::Held)
@@ -245,30 +260,6 @@ fn program_group(guard: &mut Guard<Machine>) -> Result<Group, GuardError> {
     Ok(group)
 }
 
-type Grouped = Result<GroupsHeld, GroupError>;
-
-/// What the thread that held groups has left.
-fn undone(joined: std::thread::Result<(Grouped, Restored)>) -> Result<(Option<Grouped>, Restored), Failure> {
-    let panicked = |_| Failure::Guard {
-        exit: Exit::Cannot,
-        message: "the thread that holds groups panicked; what it had changed was put back".to_owned(),
-    };
-    joined.map(|(held, restored)| (Some(held), restored)).map_err(panicked)
-}
-
-/// What came of groups, where they were held.
-fn grouped_held(held: Grouped) -> Result<GroupsHeld, Failure> {
-    held.map_err(|error| match error {
-        GroupError::Refused(refusal) => Failure::Usage(refusal.to_string()),
-        GroupError::Root | GroupError::Own { .. } => Failure::Usage(Printable(error).to_string()),
-        GroupError::Group { group, source } if source.is_not_found() => Failure::Usage(format!(
-            "there is no cgroup /{}; `ls /sys/fs/cgroup` lists those at the top",
-            Printable(String::from(group))
-        )),
-        other => Failure::Guard { exit: Exit::Cannot, message: Printable(other).to_string() },
-    })
-}
-
 fn show(answer: &Answer, restored: &Restored, options: &HoldArgs) -> Result<(), Failure> {
     if options.show.json {
         return output::json(Document::Guard, answer);
@@ -280,13 +271,20 @@ fn show(answer: &Answer, restored: &Restored, options: &HoldArgs) -> Result<(), 
     output::text(&text)
 }
 
-/// What is held of groups, and who holds it.
-struct AtWork<'o> {
-    groups: Option<&'o GroupBudgets>,
-    desk: &'o Desk,
-    /// The program's, and where it is.
-    program: Option<&'o Group>,
-    place: Option<PathBuf>,
+/// Groups that are held beside.
+struct GroupsAtWork {
+    handle: GroupHandle,
+    /// The program's.
+    program: Option<Group>,
+}
+
+/// What came of those who hold CPUs, and of the program.
+#[derive(Default)]
+struct Ended {
+    /// Nothing where no CPU had a budget.
+    cpus: Option<Held>,
+    /// The program's status, where it ended by itself.
+    status: Option<u8>,
 }
 
 /// What goes on beside those who hold budgets: the program, the time, and who wants other budgets.
@@ -298,7 +296,7 @@ struct Session<'o> {
     board: Board,
     /// Where CPUs are held.
     keeper: Option<&'o Keeper>,
-    at_work: AtWork<'o>,
+    groups: Option<GroupsAtWork>,
     program: Result<Option<Program>, Failure>,
     /// From the first period on.
     service: Option<Service>,
@@ -310,12 +308,20 @@ impl<'o> Session<'o> {
         options: &'o HoldArgs,
         (listener, board): (Listener, Board),
         keeper: Option<&'o Keeper>,
-        at_work: AtWork<'o>,
     ) -> Self {
-        Self { wishes, options, listener, board, keeper, at_work, program: Ok(None), service: None }
+        Self { wishes, options, listener, board, keeper, groups: None, program: Ok(None), service: None }
     }
 
-    /// Holds the budgets of CPUs, where there are any, and attends to everybody until the end.
+    /// Holds the budgets of CPUs, where there are any, and attends to everybody until the end. Groups are let go before the program is
+    /// asked to end, which it could not while it is frozen.
+    fn run(mut self) -> Result<Ended, Failure> {
+        let cpus = self.hold();
+        self.groups.iter().for_each(|groups| groups.handle.stop());
+        let status =
+            std::mem::replace(&mut self.program, Ok(None)).map(|program| program.and_then(Program::end));
+        Ok(Ended { cpus: cpus.map_err(occupied)?, status: status? })
+    }
+
     fn hold(&mut self) -> Result<Option<Held>, OccupierError> {
         if let Some(keeper) = self.keeper {
             let budgets = &self.wishes.budgets;
@@ -338,7 +344,8 @@ impl<'o> Session<'o> {
         } else {
             self.service = Some(Service::ready());
             self.announce();
-            self.program = Program::start(&self.options.command, self.at_work.place.as_deref());
+            let group = self.groups.as_ref().and_then(|groups| groups.program.as_ref());
+            self.program = Program::start(&self.options.command, group);
         }
         let ended = match &mut self.program {
             Ok(Some(program)) => program.has_ended(),
@@ -346,23 +353,26 @@ impl<'o> Session<'o> {
             Err(_) => true,
         };
         let late = self.wishes.time.is_some_and(|time| since >= time);
-        let let_go = self.at_work.groups.is_some() && self.at_work.desk.has_ended();
+        let let_go = self.groups.as_mut().is_some_and(|groups| !groups.handle.look());
         let ejected = self.keeper.is_some_and(|keeper| keeper.ejected().is_some());
         if ended || late || let_go || ejected || interrupt::requested() {
             return ControlFlow::Break(());
         }
-        let Self { listener, wishes, at_work, board, .. } = self;
+        let Self { listener, wishes, groups, board, .. } = self;
         let cores = wishes.budgets.cores().into_iter();
         let cpus = cores.filter_map(|core| live.and_then(|live| live.progress(core)));
-        board.write(cpus.chain(at_work.desk.progress()));
-        listener.attend(&mut |who, events| match (who, live) {
-            (Who::Cpu(core), Some(live)) => wishes.allow(live, core, events),
-            (Who::Cpu(core), None) => Err(format!("{core} has no budget: {} held", wishes.whom())),
-            (Who::Group(group), _) => at_work.desk.allow(&group, events),
-            (Who::Program, _) => match at_work.program {
-                Some(group) => at_work.desk.allow(group, events),
-                None => Err("the program has no budget".to_owned()),
-            },
+        let of_groups = groups.iter().flat_map(|groups| groups.handle.progress().iter().copied());
+        board.write(cpus.chain(of_groups));
+        listener.attend(&mut |who, events| match who {
+            Who::Cpu(core) => allow(wishes, live, core, events),
+            Who::Group(member) => {
+                let none = || match member {
+                    Member::Program => "the program has no budget".to_owned(),
+                    Member::Path(_) => format!("{member} has no budget"),
+                };
+                let groups = groups.as_ref().ok_or_else(none)?;
+                groups.handle.allow(member.group(groups.program.as_ref()).ok_or_else(none)?, events)
+            }
         });
         ControlFlow::Continue(())
     }
@@ -373,62 +383,21 @@ impl<'o> Session<'o> {
             return;
         }
         let (whom, event) = (self.wishes.whom(), &self.wishes.event);
-        let back_end = answer::back_end(self.keeper, self.at_work.groups.is_some());
+        let back_end = answer::back_end(self.keeper, self.groups.is_some());
         eprintln!("{whom} held: {event} (back end {back_end})");
         if let Some(why) = self.keeper.and_then(Keeper::why_not_idle) {
             eprintln!("note: {why}");
         }
     }
-
-    /// Ends the program, where it has not ended by itself; its status where it has.
-    fn end(self) -> Result<Option<u8>, Failure> {
-        Ok(self.program?.and_then(Program::end))
-    }
 }
 
-impl Wishes {
-    /// Whether CPUs have budgets.
-    fn holds_cpus(&self) -> bool {
-        !self.budgets.regulation.cores.is_empty()
-    }
-
-    /// A name for the files of each: of CPUs, ascending, then of groups.
-    fn names(&self) -> Vec<String> {
-        let cpus = self.budgets.cores().into_iter().map(|core| format!("cpu{}", core.0));
-        let group = |(number, who): (usize, &Who)| match who {
-            Who::Program => "program".to_owned(),
-            other => {
-                let name: String = other
-                    .to_string()
-                    .chars()
-                    .map(|c| if c.is_ascii_alphanumeric() { c } else { '_' })
-                    .collect();
-                format!("group{number}{}", name.chars().take(60).collect::<String>())
-            }
-        };
-        cpus.chain(self.groups.members.iter().enumerate().map(group)).collect()
-    }
-
-    /// Who is held, for people.
-    fn whom(&self) -> String {
-        let cores = self.budgets.cores();
-        let listed = cores.iter().map(|core| core.0.to_string()).collect::<Vec<_>>().join(", ");
-        let cpus = match cores.len() {
-            0 => None,
-            1 => Some(format!("CPU {listed}")),
-            _ => Some(format!("CPUs {listed}")),
-        };
-        let groups = self.groups.members.iter().map(|who| Printable(who).to_string());
-        let all: Vec<String> = cpus.into_iter().chain(groups).collect();
-        let several = cores.len() + self.groups.members.len() > 1;
-        format!("{} {}", all.join(", "), if several { "are" } else { "is" })
-    }
-
-    fn allow(&self, live: &Live<'_>, core: CoreId, events: u64) -> Result<(), String> {
-        match live.allow(core, Budget::Events(Events::new(events))) {
-            Ok(true) => Ok(()),
-            Ok(false) => Err(format!("{core} has no budget: {} held", self.whom())),
-            Err(refusal) => Err(refusal.to_string()),
-        }
+/// Gives a CPU another budget.
+fn allow(wishes: &Wishes, live: Option<&Live<'_>>, core: CoreId, events: u64) -> Result<(), String> {
+    let none = || format!("{core} has no budget: {} held", wishes.whom());
+    let live = live.ok_or_else(none)?;
+    match live.allow(core, Budget::Events(Events::new(events))) {
+        Ok(true) => Ok(()),
+        Ok(false) => Err(none()),
+        Err(refusal) => Err(refusal.to_string()),
     }
 }

@@ -1,6 +1,7 @@
 //! `solo run`: one experiment, one report.
 
-use super::watch::event_set;
+mod count;
+
 use crate::cli::{Accel, Instead, LinuxScheduler, On, Run};
 use crate::control::{control, origin};
 use crate::document::Document;
@@ -9,14 +10,11 @@ use crate::folders;
 use crate::output;
 use crate::pages;
 use crate::progress::Bars;
-use solo_lab::linux::{Counted, LinuxRun, Scheduler};
+use solo_lab::linux::{LinuxRun, Scheduler};
 use solo_lab::metal::{Accelerator, FinishedMetal, InstructionSet, MetalRun, PlacedPages};
 use solo_lab::{Recordings, Simulation};
 use solo_model::text::{Printable, counted};
 use solo_model::{Duration, Experiment, TaskId};
-use solo_observe::{CountedEvent, Filter, catalog};
-use solo_perf::files::Host;
-use solo_perf::resolve::Resolver;
 use solo_report::classes::{ClassShare, classes};
 use solo_report::{FinishedRun, Manifest, RefusedVariant, Report, StopOn, Verdict, table, verdict};
 use solo_scenario::units::TIME;
@@ -136,59 +134,13 @@ fn on_linux(
         Some(LinuxScheduler::SchedExt) => Scheduler::SchedExt,
     };
     let counted =
-        options.count.as_deref().map(|text| counted_of_jobs(text, options.show.quiet)).transpose()?;
+        options.count.as_deref().map(|text| count::counted_of_jobs(text, options.show.quiet)).transpose()?;
     let run = LinuxRun::run(experiment, scheduler, counted.as_ref(), &control(&bars))?;
     let finished = run.into_directory(experiment, &origin(scenario), folder)?;
     if let (Some(repeated), false) = (&finished.manifest.repeated, options.show.quiet) {
         eprintln!("tier C: sched_ext decided; {repeated}");
     }
     Ok(finished)
-}
-
-/// The events of `--count`, as far as this machine counts them.
-fn counted_of_jobs(text: &str, quiet: bool) -> Result<Counted, Failure> {
-    let host = Host::new();
-    let set = event_set(text, &host).map_err(Failure::watch)?;
-    let id = |event: &CountedEvent| {
-        catalog::find(&event.name).ok_or_else(|| {
-            Failure::Usage(format!(
-                "--count {}: jobs are told of events that all machines know, which `solo events` lists first; a watch counts this one: \
-                 solo watch -e",
-                Printable(&event.name)
-            ))
-        })
-    };
-    let ids = set.events.iter().map(id).collect::<Result<Vec<_>, _>>()?;
-    if set.sampled().is_some() {
-        return Err(Failure::Usage(format!(
-            "--count {}: a job's counts are read at its end",
-            Printable(text)
-        )));
-    }
-    let resolver = Resolver::new(&host);
-    let of = |filter| {
-        let groups = resolver.groups(&set, filter);
-        let groups = groups.map_err(|error| Failure::NotHere(Printable(error).to_string()))?;
-        Ok::<_, Failure>(Counted::new(ids.clone(), groups))
-    };
-    let (all, cannot) = (of(Filter::ALL)?, |error: std::io::Error| {
-        let why = solo_store::system_reason(&error);
-        Failure::NotHere(format!("--count {}: this machine does not count it: {why}", Printable(text)))
-    });
-    match all.probe() {
-        Ok(()) => Ok(all),
-        Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
-            let user: Counted = of(Filter::USER)?;
-            user.probe().map_err(cannot)?;
-            if !quiet {
-                eprintln!(
-                    "note: jobs are counted in user mode only: the kernel takes CAP_PERFMON or perf_event_paranoid below 2"
-                );
-            }
-            Ok(user)
-        }
-        Err(error) => Err(cannot(error)),
-    }
 }
 
 /// Boots the kernel under QEMU, or takes what a PC said that did.

@@ -17,8 +17,8 @@ use core::fmt;
 #[cfg_attr(feature = "serde", serde(try_from = "StoredTable", into = "StoredTable"))]
 pub struct EventTable {
     own: Vec<Definition>,
-    /// What a run counts beside what the simulated machine counts.
-    beside: EventSet,
+    /// What a run counts in addition to what the simulated machine counts.
+    also_counted: EventSet,
 }
 
 /// As it is stored: the canonical names are written down, so that other lists of them are noticed.
@@ -27,7 +27,7 @@ struct StoredTable {
     canonical: Vec<String>,
     own: Vec<Definition>,
     #[cfg_attr(feature = "serde", serde(default))]
-    beside: Vec<EventId>,
+    also_counted: Vec<EventId>,
 }
 
 /// Why events make no table.
@@ -79,7 +79,7 @@ impl core::error::Error for TableError {}
 impl From<EventTable> for StoredTable {
     fn from(table: EventTable) -> Self {
         let canonical = CANONICAL.iter().map(|definition| definition.name.clone().into_owned()).collect();
-        Self { canonical, own: table.own, beside: table.beside.iter().collect() }
+        Self { canonical, own: table.own, also_counted: table.also_counted.iter().collect() }
     }
 }
 
@@ -93,7 +93,7 @@ impl TryFrom<StoredTable> for EventTable {
             }
         }
         let mut table = Self::with(stored.own)?;
-        table.count_also(stored.beside);
+        table.count_also(stored.also_counted);
         Ok(table)
     }
 }
@@ -169,14 +169,14 @@ impl EventTable {
     /// those that [another counts](Self::count_also).
     pub fn told(&self) -> impl Iterator<Item = EventId> + '_ {
         let told = |event: EventId, definition: &Definition| {
-            definition.signal.is_some() || self.beside.contains(event)
+            definition.signal.is_some() || self.also_counted.contains(event)
         };
         self.iter().filter(move |(event, definition)| told(*event, definition)).map(|(event, _)| event)
     }
 
     /// A run counts these, too.
     pub fn count_also(&mut self, events: impl IntoIterator<Item = EventId>) {
-        self.beside = events.into_iter().fold(self.beside, EventSet::with);
+        self.also_counted = events.into_iter().fold(self.also_counted, EventSet::with);
     }
 
     /// Every event.

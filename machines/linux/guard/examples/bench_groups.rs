@@ -5,14 +5,14 @@
 //! cargo run --release -p solo-guard --example bench_groups [PERIODS]
 //! ```
 
-mod hog;
+mod common;
 
-use hog::Hog;
+use common::{Hog, three};
 use solo_guard::groups::{GroupBudgets, GroupsHeld, hold};
-use solo_guard::occupier::Histogram;
+use solo_guard::occupier::Budgets;
 use solo_guard::{Group, Guard, Machine, Setting};
 use solo_model::isolation::{Budget, CoreBudget, Counted, Regulation};
-use solo_model::{Bandwidth, CoreId, Duration, EventId, Events};
+use solo_model::{Bandwidth, Bytes, CoreId, Duration, EventId, Events};
 use solo_perf::resolve::Attr;
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -27,7 +27,7 @@ const BUDGETS: [(u64, u64); 6] =
 const ALL: u64 = 1 << 40;
 
 fn main() {
-    let words = hog::words();
+    let words = common::words();
     let periods = words.first().and_then(|word| word.parse().ok()).unwrap_or(10_000);
     let machine = || Machine::below(Path::new("/")).expect("this machine");
     let state = tempfile::tempdir().expect("a folder");
@@ -72,7 +72,8 @@ fn run(group: &Group, guard: &mut Guard<Machine>, events: u64, period_us: u64, p
     let budget = Budget::Events(Events::new(events));
     let cores = vec![CoreBudget { core: CoreId(0), budget, writes: None }];
     let regulation = Regulation::new(period, Counted::One(EventId::LLC_MISSES), cores, Bandwidth::ZERO);
-    let budgets = GroupBudgets { regulation, groups: vec![group.clone()], event: PAGE_FAULTS };
+    let budgets = Budgets { regulation, line: Bytes::new(64), event: PAGE_FAULTS };
+    let budgets = GroupBudgets { budgets, groups: vec![group.clone()] };
     let held = hold(&budgets, guard, &|| {}, &mut |live| match live.since >= period * periods {
         true => ControlFlow::Break(()),
         false => ControlFlow::Continue(()),
@@ -84,12 +85,6 @@ fn run(group: &Group, guard: &mut Guard<Machine>, events: u64, period_us: u64, p
 }
 
 fn line(events: u64, period_us: u64, held: &GroupsHeld) {
-    let three = |of: &Histogram, scale: f64| {
-        let one = |number: Option<u64>| {
-            number.map_or("-".to_owned(), |number| format!("{:.1}", number as f64 / scale))
-        };
-        format!("{}/{}/{}", one(of.quantile(500)), one(of.quantile(990)), one(of.max()))
-    };
     let tally = &held.groups[0].tally;
     println!(
         "{events} in {period_us} us  {} of {}  {:.2}  {}  {}  {}  {} in {}  {}   {} told again, {} otherwise",

@@ -5,10 +5,10 @@
 //! cargo run --release -p solo-guard --example bench_guard [CPU [PERIODS]]
 //! ```
 
-mod hog;
+mod common;
 
-use hog::Hog;
-use solo_guard::occupier::{Budgets, CoreTally, Histogram, hold};
+use common::{Hog, three};
+use solo_guard::occupier::{Budgets, CoreTally, hold};
 use solo_model::isolation::{Budget, CoreBudget, Counted, Reclaim, Regulation, Sharing};
 use solo_model::{Bandwidth, Bytes, CoreId, Duration, EventId, Events};
 use solo_perf::resolve::Attr;
@@ -22,7 +22,7 @@ const BUDGETS: [(u64, u64); 7] =
     [(4, 1000), (20, 1000), (100, 1000), (200, 1000), (1000, 10_000), (1000, 1000), (4, 10_000)];
 
 fn main() {
-    let words = hog::words();
+    let words = common::words();
     let number = |at: usize| words.get(at).and_then(|word| word.parse::<u64>().ok());
     let (cpu, periods) = (number(0).unwrap_or(1), number(1).unwrap_or(10_000));
     println!(
@@ -82,12 +82,6 @@ fn line(budgets: &Budgets, core: &CoreTally) {
     let period_us = budgets.regulation.period.get() / 1000;
     let own = budgets.regulation.cores.iter().find(|entry| entry.core == core.core);
     let Some(Budget::Events(events)) = own.map(|own| own.budget) else { return };
-    let three = |of: &Histogram, scale: f64| {
-        let one = |number: Option<u64>| {
-            number.map_or("-".to_owned(), |number| format!("{:.1}", number as f64 / scale))
-        };
-        format!("{}/{}/{}", one(of.quantile(500)), one(of.quantile(990)), one(of.max()))
-    };
     println!(
         "{} {} of {period_us} us  {}  {}  {:.3}  {}  {}  {}  {} in {}",
         core.core,

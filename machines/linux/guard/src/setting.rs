@@ -81,6 +81,13 @@ impl From<Group> for String {
     }
 }
 
+impl fmt::Display for Group {
+    /// Its path below the root of its file system, which is `/`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "/{}", self.0.join("/").escape_debug())
+    }
+}
+
 /// A file of a cgroup (version 2).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -207,8 +214,8 @@ impl fmt::Display for Setting {
         match self.place(CGROUPS) {
             Place::File(folders, file) => write!(f, "/{}/{file}", folders.join("/").escape_debug()),
             Place::Thread(thread) => write!(f, "the CPUs of thread {thread}"),
-            Place::Folder(group) => write!(f, "the cgroup /{}", group.0.join("/").escape_debug()),
-            Place::CacheFolder(group) => write!(f, "/{RESCTRL}/{}", group.0.join("/").escape_debug()),
+            Place::Folder(group) => write!(f, "the cgroup {group}"),
+            Place::CacheFolder(group) => write!(f, "/{RESCTRL}{group}"),
             Place::CacheMember(thread) => write!(f, "the cache group of thread {thread}"),
         }
     }

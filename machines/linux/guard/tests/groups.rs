@@ -3,9 +3,10 @@
 mod hog;
 
 use solo_guard::groups::{GroupBudgets, GroupError, GroupTally, GroupsHeld, hold};
+use solo_guard::occupier::Budgets;
 use solo_guard::{Group, Guard, Machine, Setting};
 use solo_model::isolation::{Budget, CoreBudget, Counted, Reclaim, Regulation, Sharing};
-use solo_model::{Bandwidth, CoreId, Duration, EventId, Events};
+use solo_model::{Bandwidth, Bytes, CoreId, Duration, EventId, Events};
 use solo_perf::resolve::Attr;
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -62,7 +63,8 @@ fn budgets(made: &Made, events: &[u64], change: impl Fn(&mut Regulation)) -> Gro
     let counted = Counted::One(EventId::LLC_MISSES);
     let mut regulation = Regulation::new(PERIOD, counted, cores, Bandwidth::ZERO);
     change(&mut regulation);
-    GroupBudgets { regulation, groups: made.groups[..events.len()].to_vec(), event: PAGE_FAULTS }
+    let budgets = Budgets { regulation, line: Bytes::new(64), event: PAGE_FAULTS };
+    GroupBudgets { budgets, groups: made.groups.iter().take(events.len()).cloned().collect() }
 }
 
 fn held(made: &mut Made, budgets: &GroupBudgets, periods: u64) -> Option<GroupsHeld> {
@@ -198,9 +200,15 @@ fn what_can_not_or_must_not_be_frozen_is_refused() {
     for (groups, events, period, part) in [
         (vec![Group::default()], 5, PERIOD, "the root of all groups can't be frozen"),
         (vec![none], 5, PERIOD, "solo-nobody-is-here"),
-        (vec![group.clone()], 0, PERIOD, "a budget of 0 events"),
+        (vec![group.clone()], 0, PERIOD, "has a budget of 0 events: it would be frozen for good"),
+        (
+            vec![group.clone(); 65],
+            5,
+            PERIOD,
+            "budgets of 65 groups are more than one guard holds: 64 at most",
+        ),
         (vec![group.clone()], 5, Duration::new(7), "out of range"),
-        (Vec::new(), 5, PERIOD, "has a budget"),
+        (Vec::new(), 5, PERIOD, "no group has a budget"),
     ] {
         let error = refused(groups, events, period);
         assert!(error.contains(part), "{part}: {error}");
@@ -241,6 +249,7 @@ fn a_group_that_is_taken_away_is_told_and_the_others_are_held() {
         }
     });
     let Ok(held) = held else { return println!("skipped: budgets of groups: {:?}", held.err()) };
+    assert!(held.groups[0].tally.failure.is_some(), "nobody is held there any more: that is told");
     let tally = &held.groups[1].tally;
     assert!(tally.failure.is_none() && tally.periods + 5 > PERIODS, "{:?} {}", tally.failure, tally.periods);
     assert!(per_period(&held.groups[1]) < 80, "{}", per_period(&held.groups[1]));

@@ -112,8 +112,6 @@ pub struct Agent {
     /// Of each task, then of each core.
     monitors: Vec<Heard>,
     board: Board,
-    /// Its monitors look at how much of the last level is held.
-    reads_held: bool,
     posts: Vec<Post>,
     tasks: Vec<Option<TaskParameters>>,
     homes: Vec<CoreId>,
@@ -164,7 +162,6 @@ impl Agent {
             placement,
             board: Board::new(rows, monitor.0.metrics()),
             monitors: vec![monitor; rows],
-            reads_held: listening.observed.reads_occupancy(),
             posts: platform.cores.iter().map(|core| post(core.kind)).collect(),
             tasks: parameters.into_iter().map(Some).collect(),
             homes: tasks.iter().map(|task| task.core).collect(),
@@ -324,7 +321,7 @@ impl Agent {
             why: Why::Tick,
             set: core.set,
             counts: counts.clone(),
-            virtuals: if self.reads_held { vec![held] } else { Vec::new() },
+            virtuals: vec![held],
         };
         let kind = self.posts.get(core.core.index()).map_or(KindId(0), |post| post.kind);
         let derived = monitor.0.sample_on(kind, &sample);

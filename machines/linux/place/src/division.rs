@@ -1,9 +1,8 @@
 //! How the last-level cache of this machine can be divided, as resctrl says it (Intel CAT and CMT, Arm MPAM).
 
-use solo_guard::{Actuator, Group, GuardError, Setting};
+use solo_guard::Group;
 use solo_model::{Bytes, CoreId, Platform};
 use solo_perf::files::Files;
-use std::fmt::Write;
 
 /// Where groups of resctrl are.
 const RESCTRL: &str = "/sys/fs/resctrl";
@@ -38,33 +37,15 @@ impl Division {
         self.domains.get(core.index()).copied().flatten()
     }
 
-    /// The line that gives a group these ways of the cache behind `core`, or one line each for code and data where these are divided apart.
-    ///
-    /// # Errors
-    /// Where the group's `schemata` can't be read, or says nothing of this cache.
-    pub(crate) fn schemata<A: Actuator>(
-        &self,
-        machine: &A,
-        group: &Group,
-        core: CoreId,
-        mask: u64,
-    ) -> Result<String, GuardError> {
-        let setting = Setting::Schemata { group: group.clone() };
-        let refused = |source| GuardError::Refused { setting: setting.clone(), source };
-        let said = machine.look(&setting).map_err(refused)?.value;
+    /// The line that gives a group these ways of the cache behind `core`, or one line each for code and data where these are divided apart;
+    /// `said` is what its `schemata` says now. Nothing where that is not of this cache.
+    pub(crate) fn schemata(&self, said: &str, core: CoreId, mask: u64) -> Option<String> {
+        let domain = self.domain(core)?;
         let own = format!("L{}", self.level);
         let names = said.lines().filter_map(|line| Some(line.split_once(':')?.0.trim()));
         let names = names.filter(|name| matches!(name.strip_prefix(&own), Some("" | "CODE" | "DATA")));
-        let mut text = String::new();
-        if let Some(domain) = self.domain(core) {
-            for name in names {
-                let _ = writeln!(text, "{name}:{domain}={mask:x}");
-            }
-        }
-        match text.trim_end() {
-            "" => Err(GuardError::Value { setting }),
-            text => Ok(text.to_owned()),
-        }
+        let lines: Vec<String> = names.map(|name| format!("{name}:{domain}={mask:x}")).collect();
+        (!lines.is_empty()).then(|| lines.join("\n"))
     }
 }
 

@@ -168,7 +168,13 @@ impl<A: Actuator> Hands<A> {
             Decision::Weight { per_mille, .. } => {
                 self.set(place, Knob::CpuWeight, &(per_mille / 10).clamp(1, 10_000).to_string())
             }
-            Decision::Ways { core, mask, .. } => self.set_ways(place, core, mask),
+            Decision::Ways { core, mask, .. } => match self.set_ways(place, core, mask) {
+                Ok(true) => Ok(()),
+                Ok(false) => {
+                    return self.refuse(place, &format!("no ways of the last level of {core} can be given"));
+                }
+                Err(error) => Err(error),
+            },
         };
         self.note(place, decision, done)
     }
@@ -194,15 +200,19 @@ impl<A: Actuator> Hands<A> {
                 tally.theirs += 1;
                 Outcome::Theirs
             }
-            Err(error) => {
-                tally.refused += 1;
-                let reason = format!("task {}: {error}", self.tasks[place].name);
-                if !self.reasons.contains(&reason) {
-                    self.reasons.push(reason.clone());
-                }
-                Outcome::Refused(reason)
-            }
+            Err(error) => self.refuse(place, &error.to_string()),
         }
+    }
+
+    /// A decision is not carried out, for this reason.
+    fn refuse(&mut self, place: usize, why: &str) -> Outcome {
+        let task = &mut self.tasks[place];
+        task.tally.refused += 1;
+        let reason = format!("task {}: {why}", task.name);
+        if !self.reasons.contains(&reason) {
+            self.reasons.push(reason.clone());
+        }
+        Outcome::Refused(reason)
     }
 
     fn set(&mut self, place: usize, knob: Knob, value: &str) -> Result<(), GuardError> {
@@ -210,14 +220,14 @@ impl<A: Actuator> Hands<A> {
         self.guard.change(&Setting::Cgroup { group, knob }, value)
     }
 
-    /// Gives a task these ways of the last level behind `core`, with all tasks of its group.
-    fn set_ways(&mut self, place: usize, core: CoreId, mask: u64) -> Result<(), GuardError> {
-        let setting = |group: &Group| Setting::Schemata { group: group.clone() };
-        let Some(group) = self.tasks[place].cache.clone() else {
-            return Err(GuardError::Value { setting: setting(&Group::default()) });
-        };
-        let line = self.division.schemata(self.guard.machine(), &group, core, mask)?;
-        self.guard.change(&setting(&group), &line)
+    /// Gives a task these ways of the last level behind `core`, with all tasks of its group; false where there are none to give.
+    fn set_ways(&mut self, place: usize, core: CoreId, mask: u64) -> Result<bool, GuardError> {
+        let Some(group) = self.tasks[place].cache.clone() else { return Ok(false) };
+        let setting = Setting::Schemata { group };
+        let looked = self.guard.machine().look(&setting);
+        let said = looked.map_err(|source| GuardError::Refused { setting: setting.clone(), source })?.value;
+        let Some(line) = self.division.schemata(&said, core, mask) else { return Ok(false) };
+        self.guard.change(&setting, &line).map(|()| true)
     }
 
     /// Gives all threads of a task these CPUs. A thread that has ended is left out; the task has ended where all have.

@@ -41,6 +41,22 @@ pub enum ThreadsLack {
         /// What it lacks.
         what: &'static str,
     },
+    /// A task whose budget, deadline and period SCHED_DEADLINE does not take.
+    #[error(
+        "`{task}`: SCHED_DEADLINE reserves {} or more, by a deadline that is not above the period; this is {runtime} by {deadline} in each \
+         {period}",
+        Self::SHORTEST_RUNTIME
+    )]
+    NoReservation {
+        /// The task.
+        task: String,
+        /// Its wcet.
+        runtime: Duration,
+        /// Its deadline, from its release on.
+        deadline: Duration,
+        /// Its period.
+        period: Duration,
+    },
     /// More than SCHED_DEADLINE gives away.
     #[error(
         "SCHED_DEADLINE does not admit all tasks: the sum of wcet by period is above what Linux gives real-time threads \
@@ -114,4 +130,9 @@ pub enum ThreadsLack {
     /// What no machine of these abilities can do.
     #[error("{0}")]
     Machine(#[from] solo_hal::Lack),
+}
+
+impl ThreadsLack {
+    /// Less than this SCHED_DEADLINE reserves for nobody (the kernel's `DL_SCALE`).
+    pub const SHORTEST_RUNTIME: Duration = Duration::new(1024);
 }

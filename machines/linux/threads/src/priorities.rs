@@ -52,7 +52,7 @@ pub(crate) fn ranked(experiment: &Experiment) -> Vec<Scheduling> {
 /// what is left.
 ///
 /// # Errors
-/// The first task that does not say what it needs.
+/// The first task that does not say what it needs, or needs what the kernel reserves for nobody.
 pub(crate) fn reserved(experiment: &Experiment) -> Result<Vec<Scheduling>, ThreadsLack> {
     let one = |task: &Task| {
         let lacks = |what| ThreadsLack::Unreserved { task: task.name.clone(), what };
@@ -65,8 +65,10 @@ pub(crate) fn reserved(experiment: &Experiment) -> Result<Vec<Scheduling>, Threa
             Release::Once { .. } | Release::Continuous { .. } => return Err(lacks("a period")),
         };
         let runtime = task.wcet.ok_or_else(|| lacks("a wcet"))?;
-        // The kernel wants them in this order.
-        let deadline = task.relative_deadline().unwrap_or(period).min(period).max(runtime);
+        let deadline = task.relative_deadline().unwrap_or(period);
+        if runtime < ThreadsLack::SHORTEST_RUNTIME || runtime > deadline || deadline > period {
+            return Err(ThreadsLack::NoReservation { task: task.name.clone(), runtime, deadline, period });
+        }
         Ok(Scheduling::Deadline { runtime, deadline, period })
     };
     experiment.tasks.iter().map(one).collect()

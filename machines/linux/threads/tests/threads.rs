@@ -429,7 +429,22 @@ fn what_sched_deadline_does_not_take_is_refused_by_name() {
         // More than all CPUs, by one.
         let many = (0..=host.online).map(|_| budgeted("full", ms(19), ms(1), ms(20))).collect();
         let error = refused(&edf(many, Scope::Global), &host);
-        assert!(error.contains("does not admit all tasks") || error.contains("Linux refused"), "{error}");
+        assert!(error.contains("does not admit all tasks"), "{error}");
+        // What would have to be changed before the kernel takes it is refused, not changed.
+        let late = Task { deadline: Some(ms(30)), ..task() };
+        let tight = Task { deadline: Some(Duration::from_micros(900)), ..task() };
+        let tiny = budgeted("t", Duration::new(1023), Duration::new(1), ms(20));
+        for (odd, says) in [
+            (late, "this is 1ms by 30ms in each 20ms"),
+            (tight, "this is 1ms by 900us in each 20ms"),
+            (tiny, "this is 1.023us by 20ms in each 20ms"),
+        ] {
+            let error = refused(&edf(vec![odd], Scope::Global), &host);
+            assert!(
+                error.contains("SCHED_DEADLINE reserves 1.024us or more") && error.contains(says),
+                "{error}"
+            );
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! What became of budgets, for people and programs.
 
 use super::back_end::Keeper;
-use super::who::Who;
+use super::who::Member;
 use super::wishes::Wishes;
 use serde::Serialize;
 use solo_guard::groups::{GroupTally, GroupsHeld};
@@ -21,6 +21,17 @@ const LATE_OCCUPIER: &str = "a system call is not interrupted in its middle wher
 /// Why a freezer may be.
 const LATE_FREEZER: &str =
     "a task is frozen when it next leaves the kernel, and each of several CPUs goes on until it hears of it";
+/// Why something may be counted of a group that is frozen.
+const LEAKS_FREEZER: &str =
+    ", 5 ms after it was frozen or later: a task that stays in the kernel goes on there until it leaves it";
+/// Why something may be counted on a CPU that is stopped.
+const LEAKS_OCCUPIER: &str = ", while somebody else ran there";
+/// The same, where the guard's own events can't be told from others.
+const LEAKS_MIXED: &str =
+    ", while somebody else ran there, the guard's own among them: this event can't be told by thread";
+/// The same, where Linux takes CPUs back from real-time threads.
+const LEAKS_FAIR_SERVER: &str = ", while somebody else ran there; Linux keeps a part of each second for ordinary threads (its fair \
+                                 server): --all-real-time lifts that where it may, a larger budget needs it less";
 
 /// What became of budgets.
 #[derive(Serialize)]
@@ -39,9 +50,9 @@ pub(super) struct Answer {
     decisions: Decisions,
     settings: Vec<Put>,
     doubts: Vec<String>,
-    /// What a stopped CPU does.
+    /// What who is stopped does, for people.
     #[serde(skip)]
-    stopped: &'static str,
+    stopped: String,
 }
 
 /// What was held: budgets of CPUs, and of groups.
@@ -157,13 +168,17 @@ impl GroupOf {
     /// Of all groups, in the order of the command line.
     fn all(wishes: &Wishes, held: Option<&GroupsHeld>) -> Vec<Self> {
         let tallies = held.into_iter().flat_map(|held| &held.groups);
-        let named = wishes.groups.members.iter().zip(&wishes.groups.regulation.cores);
-        let one = |(tally, (who, entry)): (&GroupTally, (&Who, &CoreBudget))| Self {
+        let one = |(tally, (member, entry)): (&GroupTally, (&Member, &CoreBudget))| Self {
             group: format!("/{}", String::from(tally.group.clone())),
-            row: Row::of(who.to_string(), events(entry.budget), &tally.tally),
+            row: Row::of(member.to_string(), events(entry.budget), &tally.tally),
         };
-        tallies.zip(named).map(one).collect()
+        tallies.zip(members(wishes)).map(one).collect()
     }
+}
+
+/// The groups that have budgets, and these.
+fn members(wishes: &Wishes) -> impl Iterator<Item = (&Member, &CoreBudget)> {
+    wishes.groups.iter().flat_map(|groups| groups.members.iter().zip(&groups.held.regulation.cores))
 }
 
 /// A budget in events.
@@ -215,6 +230,13 @@ pub(super) fn back_end(keeper: Option<&Keeper>, groups: bool) -> &'static str {
     }
 }
 
+/// What who is stopped does.
+fn stopped(keeper: Option<&Keeper>, groups: bool) -> String {
+    let cpus = keeper.map(|keeper| format!("a stopped CPU {}", keeper.stopped()));
+    let groups = groups.then(|| "a stopped group is frozen".to_owned());
+    cpus.into_iter().chain(groups).collect::<Vec<_>>().join(", ")
+}
+
 impl Row {
     fn of(whose: String, budget_events: Option<u64>, core: &CoreTally) -> Self {
         // The mean of what was reserved: budgets may change while they are held.
@@ -245,24 +267,16 @@ impl Row {
         }
     }
 
-    /// What to hold against it; `because` is why a stopped one may be late.
-    fn doubts(&self, fair_server: bool, because: &str) -> Vec<String> {
+    /// What to hold against it: `late` is why a stopped one may be late, `leaks` why something may be counted while it is stopped.
+    fn doubts(&self, late: &str, leaks: &str) -> Vec<String> {
         let mut doubts = Vec::new();
         let core = Printable(&self.whose);
         if let Some(failure) = &self.failure {
             doubts.push(format!("{core}: its budget was no longer held before the end: {failure}"));
         }
         if self.leaked_events > 0 {
-            let cause = if !self.is_apart {
-                ", the guard's own among them: this event can't be told by thread"
-            } else if fair_server {
-                "; Linux keeps a part of each second for ordinary threads (its fair server): --all-real-time lifts that where it may, \
-                 a larger budget needs it less"
-            } else {
-                ""
-            };
             doubts.push(format!(
-                "{core}: {} of {} came in {}, while somebody else ran there{cause}",
+                "{core}: {} of {} came in {}{leaks}",
                 self.leaked_events,
                 counted(self.events, "event"),
                 counted(self.leaks, "stop")
@@ -270,7 +284,7 @@ impl Row {
         }
         if self.exceeded_periods > 0 {
             doubts.push(format!(
-                "{core}: {} of {} periods went beyond what was allowed, by {} events at most: {because}",
+                "{core}: {} of {} periods went beyond what was allowed, by {} events at most: {late}",
                 self.exceeded_periods,
                 self.periods,
                 self.beyond_events.max.unwrap_or(0)
@@ -302,16 +316,20 @@ impl Answer {
             restored.settings.iter().any(|(setting, _)| *setting == Setting::FairServer { cpu: core })
         };
         let gated = keeper.is_some_and(|keeper| keeper.gate().is_some());
-        let fair_server = |core: u16| !gated && !lifted(core);
+        let leaks = |core: &Core| match core.row.is_apart {
+            false => LEAKS_MIXED,
+            true if gated || lifted(core.core) => LEAKS_OCCUPIER,
+            true => LEAKS_FAIR_SERVER,
+        };
         let mut doubts: Vec<String> =
-            cores.iter().flat_map(|core| core.row.doubts(fair_server(core.core), LATE_OCCUPIER)).collect();
+            cores.iter().flat_map(|core| core.row.doubts(LATE_OCCUPIER, leaks(core))).collect();
         let contested = held.cpus.iter().flat_map(|held| &held.contested);
         doubts.extend(contested.map(|core| {
             format!(
                 "{core}: another guard held a budget of this CPU when this one began: each counts what the other's threads do there"
             )
         }));
-        doubts.extend(groups.iter().flat_map(|group| group.row.doubts(false, LATE_FREEZER)));
+        doubts.extend(groups.iter().flat_map(|group| group.row.doubts(LATE_FREEZER, LEAKS_FREEZER)));
         doubts.extend(more);
         let replayed = held.replayed();
         let rows = || cores.iter().map(|core| &core.row).chain(groups.iter().map(|group| &group.row));
@@ -334,7 +352,7 @@ impl Answer {
             },
             settings: Put::all(restored),
             doubts,
-            stopped: keeper.map_or("goes on: groups are stopped", Keeper::stopped),
+            stopped: stopped(keeper, held.groups.is_some()),
         }
     }
 
@@ -350,12 +368,13 @@ impl Answer {
         text += &self.use_table(style);
         text += "\n";
         text += &self.latency_table(style);
-        for (all, sum) in [(self.cores.len(), &self.sum), (self.groups.len(), &self.group_sum)] {
+        for (whose, all, sum) in
+            [("CPUs", self.cores.len(), &self.sum), ("groups", self.groups.len(), &self.group_sum)]
+        {
             if all < 2 {
                 continue;
             }
             let Sum { periods, exceeded_periods, beyond_max_events, .. } = *sum;
-            let whose = if std::ptr::eq(sum, &raw const self.sum) { "CPUs" } else { "groups" };
             text += &table::sentence(
                 &format!(
                     "all {whose} together: {exceeded_periods} of {} above the sum of the budgets, by {} at most\n",
@@ -368,7 +387,7 @@ impl Answer {
         text += &table::sentence(
             &format!(
                 "tier B: the enforcer outside the kernel, fed by events; {} told again, {} answered otherwise, {} not kept. \
-                 Back end {}: a stopped CPU {}.\n",
+                 Back end {}: {}.\n",
                 counted(self.decisions.compared, "decision"),
                 self.decisions.disagreements,
                 self.decisions.not_compared,
@@ -489,9 +508,12 @@ pub(super) fn dry(
     for entry in &wishes.budgets.regulation.cores {
         would_hold(format!("CPU {}", entry.core.0), entry);
     }
-    for (who, entry) in wishes.groups.members.iter().zip(&wishes.groups.regulation.cores) {
-        let how = if *who == Who::Program { "in a cgroup made for it" } else { "by its cgroup.freeze" };
-        would_hold(format!("{who} ({how})"), entry);
+    for (member, entry) in members(wishes) {
+        let how = match member {
+            Member::Program => "in a cgroup made for it",
+            Member::Path(_) => "by its cgroup.freeze",
+        };
+        would_hold(format!("{member} ({how})"), entry);
     }
     text
 }

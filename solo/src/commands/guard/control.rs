@@ -111,6 +111,7 @@ pub(super) fn ask(folder: &Path, who: &Who, events: u64) -> Result<(), Refusal> 
 
 #[cfg(test)]
 mod tests {
+    use super::super::who::Member;
     use super::*;
     use solo_model::CoreId;
 
@@ -173,6 +174,6 @@ mod tests {
     #[test]
     fn nobody_is_told_as_such() {
         let folder = tempfile::tempdir().unwrap();
-        assert!(matches!(ask(folder.path(), &Who::Program, 5), Err(Refusal::Nobody(_))));
+        assert!(matches!(ask(folder.path(), &Who::Group(Member::Program), 5), Err(Refusal::Nobody(_))));
     }
 }

@@ -1,15 +1,24 @@
 //! Interrupts that may come to CPUs with budgets, and where they go instead.
 
+use crate::exit::Failure;
 use solo_guard::Setting;
 use solo_perf::cpus::{cpu_list, online};
 use solo_perf::files::Files;
 
 /// The interrupts that may come to one of the CPUs that are `held`, and the others of theirs. One that would have none left goes to
 /// all CPUs that are not held.
-pub(super) fn elsewhere(files: &dyn Files, held: &[u16]) -> Result<Vec<(Setting, String)>, String> {
+pub(super) fn elsewhere(files: &dyn Files, held: &[u16]) -> Result<Vec<(Setting, String)>, Failure> {
+    if held.is_empty() {
+        return Err(Failure::Usage(
+            "--no-interrupts keeps interrupts off CPUs with budgets, and no CPU has one: --budget 1=200"
+                .to_owned(),
+        ));
+    }
     let others: Vec<u16> = online(files).into_iter().filter(|cpu| !held.contains(cpu)).collect();
     if others.is_empty() {
-        return Err("--no-interrupts: every CPU has a budget; interrupts have to come to one".to_owned());
+        return Err(Failure::Usage(
+            "--no-interrupts: every CPU has a budget; interrupts have to come to one".to_owned(),
+        ));
     }
     let one = |name: String| {
         let number: u32 = name.parse().ok()?;
@@ -42,7 +51,7 @@ mod tests {
             .with("/proc/irq/25/smp_affinity_list", "0\n");
         let irq = |number, list: &str| (Setting::Interrupt { number }, list.to_owned());
         assert_eq!(elsewhere(&files, &[2]).unwrap(), [irq(9, "0,1,3"), irq(24, "0,1,3")]);
-        assert_eq!(elsewhere(&files, &[]).unwrap(), []);
-        assert!(elsewhere(&files, &[0, 1, 2, 3]).unwrap_err().contains("every CPU has a budget"));
+        assert!(elsewhere(&files, &[]).unwrap_err().to_string().contains("no CPU has one"));
+        assert!(elsewhere(&files, &[0, 1, 2, 3]).unwrap_err().to_string().contains("every CPU has a budget"));
     }
 }

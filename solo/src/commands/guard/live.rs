@@ -13,7 +13,18 @@ const FOLDER: &str = "live";
 /// How often files are written.
 const EACH: Duration = Duration::from_millis(100);
 /// What there is of each budget, a file each, as `solo_watch` knows them.
-const FILES: [&str; 5] = ["budget", "events", "exceeded_periods", "periods", "stopped_ns"];
+const FILES: [&str; 4] = ["budget", "events", "exceeded_periods", "stopped_ns"];
+
+/// Takes away what a guard that was killed has left of them.
+pub(super) fn clear(state: &Path) -> Result<(), Failure> {
+    let folder = state.join(FOLDER);
+    match fs::remove_dir_all(&folder) {
+        Err(source) if source.kind() != io::ErrorKind::NotFound => {
+            Err(Failure::File { action: "remove", path: folder, source })
+        }
+        _ => Ok(()),
+    }
+}
 
 /// The files of all budgets.
 pub(super) struct Board {
@@ -25,12 +36,9 @@ pub(super) struct Board {
 impl Board {
     /// Files for those of these names, in the guard's folder; those of an earlier guard go.
     pub(super) fn make(state: &Path, names: &[String]) -> Result<Self, Failure> {
+        clear(state)?;
         let folder = state.join(FOLDER);
         let failed = |source| Failure::File { action: "write", path: folder.clone(), source };
-        match fs::remove_dir_all(&folder) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(error)),
-            _ => {}
-        }
         let row = |name: &String| -> io::Result<[File; FILES.len()]> {
             let place = folder.join(name);
             fs::create_dir_all(&place)?;
@@ -49,8 +57,8 @@ impl Board {
         }
         self.written = Some(Instant::now());
         for (files, one) in self.rows.iter().zip(progress) {
-            let Progress { periods, events, reserved, stopped, exceeded } = one;
-            for (file, number) in files.iter().zip([reserved, events, exceeded, periods, stopped.get()]) {
+            let Progress { periods: _, events, reserved, stopped, exceeded } = one;
+            for (file, number) in files.iter().zip([reserved, events, exceeded, stopped.get()]) {
                 // Always as many digits: whoever reads meanwhile sees the number before or this one. A full disk keeps the number before.
                 let _ = file.write_at(format!("{number:020}\n").as_bytes(), 0);
             }

@@ -4,7 +4,7 @@
 //! hears from the thread that freezes ten times a second. Where it hears nothing for [`PATIENCE`], it ends the guard; where the guard
 //! has ended, it puts back what the journal says. A minder that is ended, too, leaves the journal to the next guard or `--restore`.
 
-use super::{cannot, machine};
+use super::{cannot, machine, while_held};
 use crate::cli::MindArgs;
 use crate::exit::{Exit, Failure};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -25,9 +25,14 @@ const HELD: Duration = Duration::from_secs(10);
 /// The guard's side.
 pub(super) struct Minder {
     child: Child,
+    line: Mutex<Line>,
+}
+
+/// What the minder hears.
+struct Line {
     /// Closed, it tells the minder that the guard has ended.
-    line: Mutex<Option<ChildStdin>>,
-    said: Mutex<Instant>,
+    pipe: Option<ChildStdin>,
+    said: Instant,
 }
 
 impl Minder {
@@ -35,6 +40,12 @@ impl Minder {
     pub(super) fn start(folder: &Path) -> Result<Self, Failure> {
         let failed = |source| Failure::File { action: "start", path: "/proc/self/exe".into(), source };
         let program = std::env::current_exe().map_err(failed)?;
+        // It works in another folder, so that it keeps nobody from taking this one away.
+        let folder = folder.canonicalize().map_err(|source| Failure::File {
+            action: "find",
+            path: folder.to_owned(),
+            source,
+        })?;
         let mut command = Command::new(program);
         command.arg("guard").arg("mind").arg(std::process::id().to_string()).arg("--state").arg(folder);
         let mut child = command
@@ -44,31 +55,30 @@ impl Minder {
             .current_dir("/")
             .spawn()
             .map_err(failed)?;
-        let line = child.stdin.take();
-        if let Some(line) = &line {
+        let pipe = child.stdin.take();
+        if let Some(pipe) = &pipe {
             // A minder that reads nothing must not keep the guard from its groups.
-            rustix::io::ioctl_fionbio(line, true).map_err(|errno| failed(errno.into()))?;
+            rustix::io::ioctl_fionbio(pipe, true).map_err(|errno| failed(errno.into()))?;
         }
-        let line = Mutex::new(line);
-        Ok(Self { child, line, said: Mutex::new(Instant::now()) })
+        Ok(Self { child, line: Mutex::new(Line { pipe, said: Instant::now() }) })
     }
 
     /// Says that the thread that freezes is at work: a tenth of a second apart.
     pub(super) fn alive(&self) {
-        let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
-        if said.elapsed() < Duration::from_millis(100) {
+        let mut line = self.line.lock().unwrap_or_else(PoisonError::into_inner);
+        if line.said.elapsed() < Duration::from_millis(100) {
             return;
         }
-        *said = Instant::now();
-        if let Some(line) = self.line.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
+        line.said = Instant::now();
+        if let Some(pipe) = &mut line.pipe {
             // Who minds may have been ended: the guard goes on, and its journal is there.
-            let _ = line.write_all(b".");
+            let _ = pipe.write_all(b".");
         }
     }
 
     /// The guard has put everything back.
     pub(super) fn end(mut self) {
-        drop(self.line.lock().unwrap_or_else(PoisonError::into_inner).take());
+        drop(self.line.lock().unwrap_or_else(PoisonError::into_inner).pipe.take());
         let _ = self.child.wait();
     }
 }
@@ -79,17 +89,11 @@ pub(super) fn mind(args: &MindArgs) -> Result<Exit, Failure> {
     let _ = setsid();
     let folder = args.state.folder()?;
     wait(args.guard);
-    let begun = Instant::now();
-    loop {
-        match restore(&folder, machine()?) {
-            Ok(_) => return Ok(Exit::Held),
-            Err(GuardError::Busy { .. }) if begun.elapsed() < HELD => {
-                std::thread::sleep(Duration::from_millis(5));
-            }
-            // Another guard is at work, and has put back what this one had left.
-            Err(GuardError::Busy { .. }) => return Ok(Exit::Held),
-            Err(error) => return Err(cannot(&error)),
-        }
+    let machine = machine()?;
+    match while_held(HELD, || restore(&folder, machine.clone())) {
+        // Where another guard is at work, it has put back what this one had left.
+        Ok(_) | Err(GuardError::Busy { .. }) => Ok(Exit::Held),
+        Err(error) => Err(cannot(&error)),
     }
 }
 

@@ -1,11 +1,13 @@
 //! The program whose end ends the guard.
 
+use super::machine;
 use crate::cli::EnterArgs;
 use crate::exit::Failure;
 use rustix::process::{Pid, Signal, kill_process};
+use solo_guard::Group;
+use solo_model::text::Printable;
 use std::ffi::OsString;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::path::Path;
 use std::process::{Child, Command, ExitStatus};
 use std::time::{Duration, Instant};
 
@@ -20,10 +22,11 @@ pub(super) struct Program {
 
 /// Runs `solo guard enter`: returns where the program did not begin.
 pub(super) fn enter(args: &EnterArgs) -> Failure {
-    let procs = args.group.join("cgroup.procs");
-    // Zero is who writes.
-    if let Err(source) = std::fs::write(&procs, "0\n") {
-        return Failure::File { action: "enter", path: args.group.clone(), source };
+    let path = args.group.strip_prefix('/').unwrap_or(&args.group);
+    let entered = Group::new(path).map_err(|error| Failure::Usage(Printable(error).to_string()));
+    let entered = entered.and_then(|group| Ok(machine()?.enter(&group, std::process::id())?));
+    if let Err(failure) = entered {
+        return failure;
     }
     let Some((name, words)) = args.command.split_first() else {
         return Failure::Usage("expected a program".to_owned());
@@ -33,8 +36,8 @@ pub(super) fn enter(args: &EnterArgs) -> Failure {
 }
 
 impl Program {
-    /// Starts it, in the cgroup whose folder this is; `None` where there is none.
-    pub(super) fn start(command: &[OsString], group: Option<&Path>) -> Result<Option<Self>, Failure> {
+    /// Starts it, in this cgroup where there is one; `None` where there is no program.
+    pub(super) fn start(command: &[OsString], group: Option<&Group>) -> Result<Option<Self>, Failure> {
         let Some((name, words)) = command.split_first() else { return Ok(None) };
         let mut starting = match group {
             None => Command::new(name),
@@ -43,7 +46,11 @@ impl Program {
                 let failed =
                     |source| Failure::File { action: "start", path: "/proc/self/exe".into(), source };
                 let mut entering = Command::new(std::env::current_exe().map_err(failed)?);
-                entering.args(["guard", "enter"]).arg(group).arg("--").arg(name);
+                entering
+                    .args(["guard", "enter"])
+                    .arg(format!("/{}", String::from(group.clone())))
+                    .arg("--")
+                    .arg(name);
                 entering
             }
         };

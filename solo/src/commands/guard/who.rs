@@ -14,21 +14,46 @@ const PROGRAM: &str = "program";
 pub(super) enum Who {
     /// A CPU, whoever runs there.
     Cpu(CoreId),
-    /// A cgroup, wherever its tasks run.
-    Group(Group),
+    /// A group of tasks, wherever they run.
+    Group(Member),
+}
+
+/// A group of tasks that has a budget.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Member {
+    /// A cgroup that is there.
+    Path(Group),
     /// The program behind `--`, in a cgroup that is made for it.
     Program,
+}
+
+impl Member {
+    /// Its cgroup, where the program is in `program`.
+    pub(super) fn group<'g>(&'g self, program: Option<&'g Group>) -> Option<&'g Group> {
+        match self {
+            Self::Path(group) => Some(group),
+            Self::Program => program,
+        }
+    }
 }
 
 impl Who {
     /// `1`, `/system.slice/camera.service` or `program`.
     pub(super) fn parse(text: &str) -> Option<Self> {
         match text {
-            PROGRAM => Some(Self::Program),
+            PROGRAM => Some(Self::Group(Member::Program)),
             text => match text.strip_prefix('/') {
-                Some(path) => Group::new(path).ok().map(Self::Group),
+                Some(path) => Group::new(path).ok().map(|group| Self::Group(Member::Path(group))),
                 None => text.parse().ok().map(|cpu| Self::Cpu(CoreId(cpu))),
             },
+        }
+    }
+
+    /// As people are told of it.
+    pub(super) fn name(&self) -> String {
+        match self {
+            Self::Cpu(core) => core.to_string(),
+            Self::Group(member) => Printable(member).to_string(),
         }
     }
 
@@ -52,7 +77,16 @@ impl fmt::Display for Who {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Cpu(core) => write!(f, "{}", core.0),
-            Self::Group(group) => write!(f, "/{}", String::from(group.clone())),
+            Self::Group(member) => member.fmt(f),
+        }
+    }
+}
+
+impl fmt::Display for Member {
+    /// As it is written on the command line.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Path(group) => write!(f, "/{}", String::from(group.clone())),
             Self::Program => f.write_str(PROGRAM),
         }
     }

@@ -2,11 +2,11 @@
 
 use super::super::run::chosen;
 use super::super::watch::event_set;
-use super::who::Who;
+use super::who::{Member, Who};
 use crate::cli::{HoldArgs, Instead, ReclaimFrom, Share};
 use crate::exit::{Exit, Failure};
 use solo_guard::Group;
-use solo_guard::groups::GroupBudgets;
+use solo_guard::groups::{GroupBudgets, GroupError};
 use solo_guard::occupier::Budgets;
 use solo_model::isolation::{Budget, CoreBudget, Counted, Reclaim, Regulation, Sharing};
 use solo_model::text::Printable;
@@ -22,10 +22,10 @@ const PERIOD: Duration = Duration::from_millis(1);
 
 /// What is to be held.
 pub(super) struct Wishes {
-    /// The budgets of CPUs.
+    /// The budgets of CPUs; no core has one where none is held.
     pub(super) budgets: Budgets,
     /// The budgets of groups, the program's among them.
-    pub(super) groups: GroupWishes,
+    pub(super) groups: Option<GroupWishes>,
     /// What is counted, in the user's words.
     pub(super) event: String,
     /// How long.
@@ -36,41 +36,102 @@ impl Wishes {
     /// Reads them.
     pub(super) fn understand(options: &HoldArgs) -> Result<Self, Failure> {
         let time = options.time.as_deref().map(|text| duration("--time", text)).transpose()?;
-        let (regulation, line, event, groups) = match &options.scenario {
+        match &options.scenario {
             Some(path) => {
                 let (regulation, line, event) = of_scenario(options, path)?;
-                let none = Regulation { cores: Vec::new(), ..regulation.clone() };
-                (regulation, line, event, GroupWishes { members: Vec::new(), regulation: none })
+                let budgets = Budgets { regulation, line, event: attr(&event)? };
+                Ok(Self { budgets, groups: None, event, time })
             }
-            None => of_words(options)?,
+            None => of_words(options, time),
+        }
+    }
+
+    /// Nothing where all of it can be held on this machine, as far as that is known beforehand.
+    pub(super) fn validate(&self) -> Result<(), Failure> {
+        if self.holds_cpus() {
+            self.budgets.validate().map_err(|refusal| Failure::Usage(refusal.to_string()))?;
+        }
+        let groups = self.groups.as_ref().map(|groups| groups.of(&Group::default()).validate());
+        groups.transpose().map(drop).map_err(not_held)
+    }
+
+    /// Whether CPUs have budgets.
+    pub(super) fn holds_cpus(&self) -> bool {
+        !self.budgets.regulation.cores.is_empty()
+    }
+
+    /// Whether the program has one.
+    pub(super) fn holds_program(&self) -> bool {
+        self.members().contains(&Member::Program)
+    }
+
+    /// The groups that have one.
+    pub(super) fn members(&self) -> &[Member] {
+        self.groups.as_ref().map_or(&[], |groups| &groups.members)
+    }
+
+    /// A name for the files of each: of CPUs, ascending, then of groups.
+    pub(super) fn names(&self) -> Vec<String> {
+        let cpus = self.budgets.cores().into_iter().map(|core| format!("cpu{}", core.0));
+        let group = |(number, member): (usize, &Member)| match member {
+            Member::Program => member.to_string(),
+            Member::Path(_) => {
+                let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
+                format!("group{number}{}", member.to_string().chars().map(plain).take(60).collect::<String>())
+            }
         };
-        let counted = attr(&event)?;
-        Ok(Self { budgets: Budgets { regulation, line, event: counted }, groups, event, time })
+        cpus.chain(self.members().iter().enumerate().map(group)).collect()
+    }
+
+    /// Who is held, for people.
+    pub(super) fn whom(&self) -> String {
+        let cores = self.budgets.cores();
+        let listed = cores.iter().map(|core| core.0.to_string()).collect::<Vec<_>>().join(", ");
+        let cpus = match cores.len() {
+            0 => None,
+            1 => Some(format!("CPU {listed}")),
+            _ => Some(format!("CPUs {listed}")),
+        };
+        let groups = self.members().iter().map(|member| Printable(member).to_string());
+        let all: Vec<String> = cpus.into_iter().chain(groups).collect();
+        let several = cores.len() + self.members().len() > 1;
+        format!("{} {}", all.join(", "), if several { "are" } else { "is" })
     }
 }
 
 /// Budgets of groups.
 pub(super) struct GroupWishes {
-    /// The groups, and the program.
-    pub(super) members: Vec<Who>,
+    /// The groups.
+    pub(super) members: Vec<Member>,
     /// Core N stands for member N.
-    pub(super) regulation: Regulation,
+    pub(super) held: Budgets,
 }
 
 impl GroupWishes {
     /// What is held, where the program is in this group.
-    pub(super) fn budgets(&self, event: &Attr, program: Option<&Group>) -> Option<GroupBudgets> {
-        let group = |who: &Who| match who {
-            Who::Group(group) => Some(group.clone()),
-            Who::Program => program.cloned(),
-            Who::Cpu(_) => None,
-        };
-        let groups: Vec<Group> = self.members.iter().filter_map(group).collect();
-        (!groups.is_empty()).then(|| GroupBudgets {
-            regulation: self.regulation.clone(),
-            groups,
-            event: *event,
-        })
+    pub(super) fn of(&self, program: &Group) -> GroupBudgets {
+        let groups = self.members.iter().filter_map(|member| member.group(Some(program)).cloned());
+        GroupBudgets { budgets: self.held.clone(), groups: groups.collect() }
+    }
+}
+
+/// Why groups are not held.
+pub(super) fn not_held(error: GroupError) -> Failure {
+    match error {
+        GroupError::Group { group, source } if source.is_not_found() => Failure::Usage(format!(
+            "there is no cgroup {}; `ls /sys/fs/cgroup` lists those at the top",
+            Printable(group)
+        )),
+        GroupError::Group { .. }
+        | GroupError::Claimed { .. }
+        | GroupError::Frozen { .. }
+        | GroupError::Event { .. }
+        | GroupError::Guard(_)
+        | GroupError::Fifo(_)
+        | GroupError::System(_) => {
+            Failure::Guard { exit: Exit::Cannot, message: Printable(error).to_string() }
+        }
+        refused => Failure::Usage(Printable(refused).to_string()),
     }
 }
 
@@ -114,10 +175,8 @@ fn of_scenario(options: &HoldArgs, path: &Path) -> Result<(Regulation, Bytes, St
     Ok((regulation, line, event))
 }
 
-type Words = (Regulation, Bytes, String, GroupWishes);
-
 /// The budgets of the command line.
-fn of_words(options: &HoldArgs) -> Result<Words, Failure> {
+fn of_words(options: &HoldArgs, time: Option<Duration>) -> Result<Wishes, Failure> {
     let wanted = || {
         Failure::Usage(
             "expected a scenario, or an event and a budget: solo guard -e page-faults --budget 1=20 -- make"
@@ -126,42 +185,48 @@ fn of_words(options: &HoldArgs) -> Result<Words, Failure> {
     };
     let event = options.event.clone().filter(|_| !options.budgets.is_empty()).ok_or_else(wanted)?;
     let (mut cpus, mut groups): (Vec<CoreBudget>, Vec<CoreBudget>) = (Vec::new(), Vec::new());
-    let mut members: Vec<Who> = Vec::new();
+    let mut members: Vec<Member> = Vec::new();
     for text in &options.budgets {
         let (who, events) = Who::with_budget(text)?;
-        let (known, core) = match &who {
-            Who::Cpu(core) => (cpus.iter().any(|known| known.core == *core), *core),
-            other => (members.contains(other), CoreId(u16::try_from(members.len()).unwrap_or(u16::MAX))),
+        let twice = match &who {
+            Who::Cpu(core) => cpus.iter().any(|known| known.core == *core),
+            Who::Group(member) => members.contains(member),
         };
-        if known {
-            let who = if let Who::Cpu(core) = &who { core.to_string() } else { who.to_string() };
-            return Err(Failure::Usage(format!("--budget: {} has two budgets", Printable(who))));
+        if twice {
+            return Err(Failure::Usage(format!("--budget: {} has two budgets", who.name())));
         }
-        if who == Who::Program && options.command.is_empty() {
-            return Err(Failure::Usage(format!(
-                "--budget {}: expected the program behind the guard's words: -- COMMAND",
-                Printable(text)
-            )));
-        }
-        if events == 0 && !matches!(who, Who::Cpu(_)) {
-            let who = Printable(who);
-            return Err(Failure::Usage(format!(
-                "{who} has a budget of 0 events: it would be frozen for good"
-            )));
-        }
-        let entry = CoreBudget { core, budget: Budget::Events(Events::new(events)), writes: None };
+        let budget = Budget::Events(Events::new(events));
         match who {
-            Who::Cpu(_) => cpus.push(entry),
-            other => {
-                members.push(other);
-                groups.push(entry);
+            Who::Cpu(core) => cpus.push(CoreBudget { core, budget, writes: None }),
+            Who::Group(member) => {
+                check_member(options, text, &member, events)?;
+                let core = CoreId(u16::try_from(members.len()).unwrap_or(u16::MAX));
+                groups.push(CoreBudget { core, budget, writes: None });
+                members.push(member);
             }
         }
     }
     let period = options.period.as_deref().map_or(Ok(PERIOD), |text| duration("--period", text))?;
-    let regulation = |cores| regulation(options, period, cores);
-    let wishes = GroupWishes { members, regulation: regulation(groups) };
-    Ok((regulation(cpus), Bytes::new(64), event, wishes))
+    let attr = attr(&event)?;
+    let held =
+        |cores| Budgets { regulation: regulation(options, period, cores), line: Bytes::new(64), event: attr };
+    let groups = (!members.is_empty()).then(|| GroupWishes { members, held: held(groups) });
+    Ok(Wishes { budgets: held(cpus), groups, event, time })
+}
+
+/// Nothing where a group may have so many events; `text` is how it was asked for.
+fn check_member(options: &HoldArgs, text: &str, member: &Member, events: u64) -> Result<(), Failure> {
+    if *member == Member::Program && options.command.is_empty() {
+        return Err(Failure::Usage(format!(
+            "--budget {}: expected the program behind the guard's words: -- COMMAND",
+            Printable(text)
+        )));
+    }
+    if events == 0 {
+        let who = Printable(member);
+        return Err(Failure::Usage(format!("{who} has a budget of 0 events: it would be frozen for good")));
+    }
+    Ok(())
 }
 
 /// Budgets with the words that all of them have in common.

@@ -1,68 +1,59 @@
 //! What is to be held.
 
-use crate::occupier::BudgetRefusal;
+use super::error::GroupError;
+use crate::occupier::{BudgetRefusal, Budgets};
 use crate::setting::Group;
-use solo_isolate::regulator::{Allowance, Config, DIRECTIONS, Machine, PerDirection};
-use solo_model::isolation::{Budget, Regulation};
-use solo_model::{Bytes, CoreId, CoreSet, Events};
-use solo_perf::resolve::Attr;
+use solo_isolate::regulator::Config;
+use solo_model::isolation::Budget;
+use solo_model::{CoreId, CoreSet};
 
 /// Budgets of groups, and what is counted against them.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct GroupBudgets {
-    /// Periods, budgets in events, sharing and reclaiming: core N stands for group N.
-    pub regulation: Regulation,
+    /// As of CPUs: core N stands for group N.
+    pub budgets: Budgets,
     /// The groups.
     pub groups: Vec<Group>,
-    /// What is counted.
-    pub event: Attr,
 }
 
 impl GroupBudgets {
     /// Nothing where they can be held.
     ///
     /// # Errors
-    /// See [`BudgetRefusal`].
-    pub fn validate(&self) -> Result<(), BudgetRefusal> {
+    /// [`GroupError::Nobody`], [`GroupError::TooMany`], [`GroupError::Zero`], [`GroupError::Weight`], [`GroupError::Refused`].
+    pub fn validate(&self) -> Result<(), GroupError> {
         self.config().map(drop)
     }
 
     /// What an enforcer is built from.
-    pub(crate) fn config(&self) -> Result<Config, BudgetRefusal> {
-        let Regulation { period, cores, guaranteed, .. } = &self.regulation;
-        let (shortest, longest) = BudgetRefusal::PERIODS;
-        if *period < shortest || *period > longest {
-            return Err(BudgetRefusal::Period { found: *period });
+    pub(super) fn config(&self) -> Result<Config, GroupError> {
+        match self.groups.len() {
+            0 => Err(GroupError::Nobody),
+            found if found > CoreSet::CAPACITY => Err(GroupError::TooMany { found }),
+            groups => self.budgets.enforcer(groups).map_err(|refusal| self.of_group(refusal)),
         }
-        if self.groups.is_empty() || self.groups.len() > CoreSet::CAPACITY {
-            return Err(BudgetRefusal::NoCore);
-        }
-        for entry in cores {
-            self.holds(entry.core, entry.budget)?;
-        }
-        let machine = Machine {
-            cores: self.groups.len(),
-            line: Bytes::new(64),
-            counter_width: 64,
-            in_flight: Events::new(1),
-        };
-        Ok(Config::of_machine(&self.regulation, &machine, *guaranteed, Vec::new()))
     }
 
-    /// Whether a group can have this budget.
+    /// Whether the group at `place` can have this budget.
     ///
     /// # Errors
-    /// [`BudgetRefusal::Weight`], [`BudgetRefusal::Zero`].
-    pub fn holds(&self, group: CoreId, budget: Budget) -> Result<(), BudgetRefusal> {
-        match self.allowance(budget).0[0] {
-            Allowance::Weight(_) => Err(BudgetRefusal::Weight(group)),
-            Allowance::Fixed { events, .. } if events.is_zero() => Err(BudgetRefusal::Zero(group)),
-            Allowance::Fixed { .. } => Ok(()),
-        }
+    /// [`GroupError::Zero`], [`GroupError::Weight`].
+    pub(super) fn holds(&self, place: usize, budget: Budget) -> Result<(), GroupError> {
+        self.budgets.holds(stand_in(place), budget).map_err(|refusal| self.of_group(refusal))
     }
 
-    /// What a budget allows.
-    pub(crate) fn allowance(&self, budget: Budget) -> PerDirection<Allowance> {
-        PerDirection([Allowance::of(budget, &self.regulation, Bytes::new(64)); DIRECTIONS])
+    /// The same refusal, of a group in place of the core that stands for it.
+    fn of_group(&self, refusal: BudgetRefusal) -> GroupError {
+        let group = |core: CoreId| self.groups.get(core.index()).cloned().unwrap_or_default();
+        match refusal {
+            BudgetRefusal::Zero(core) => GroupError::Zero { group: group(core) },
+            BudgetRefusal::Weight(core) => GroupError::Weight { group: group(core) },
+            other => GroupError::Refused(other),
+        }
     }
+}
+
+/// The core that stands for the group at `place`: there are [few](GroupError::TooMany).
+pub(super) fn stand_in(place: usize) -> CoreId {
+    CoreId(u16::try_from(place).unwrap_or(u16::MAX))
 }

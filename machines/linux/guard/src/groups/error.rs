@@ -3,7 +3,7 @@
 use crate::error::GuardError;
 use crate::occupier::BudgetRefusal;
 use crate::setting::Group;
-use solo_model::CoreId;
+use solo_model::{CoreId, CoreSet};
 use solo_store::StoreError;
 use solo_threads::NoFifo;
 use std::io;
@@ -12,14 +12,37 @@ use std::io;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum GroupError {
-    /// The budgets.
+    /// No group at all.
+    #[error("no group has a budget")]
+    Nobody,
+    /// More than an enforcer has places for.
+    #[error("budgets of {found} groups are more than one guard holds: {} at most", CoreSet::CAPACITY)]
+    TooMany {
+        /// Groups that were asked for.
+        found: usize,
+    },
+    /// A budget of nothing.
+    #[error("group {group} has a budget of 0 events: it would be frozen for good")]
+    Zero {
+        /// The group.
+        group: Group,
+    },
+    /// A share of what memory guarantees, of which Linux knows nothing.
+    #[error(
+        "group {group} has a budget by weight, and nobody knows what the memory of this machine guarantees: give it in events"
+    )]
+    Weight {
+        /// The group.
+        group: Group,
+    },
+    /// What all budgets have in common.
     #[error(transparent)]
-    Refused(#[from] BudgetRefusal),
+    Refused(BudgetRefusal),
     /// The group of everybody, which can't be frozen.
     #[error("the root of all groups can't be frozen: name a group in it")]
     Root,
     /// A group that can't be reached, or is not there.
-    #[error("group /{}: {}", String::from(group.clone()).escape_default(), source.reason())]
+    #[error("group {group}: {}", source.reason())]
     Group {
         /// The group.
         group: Group,
@@ -27,30 +50,26 @@ pub enum GroupError {
         source: StoreError,
     },
     /// Whoever would freeze it is in it.
-    #[error(
-        "group /{}: the guard itself is in it, and would be frozen with it",
-        String::from(group.clone()).escape_default()
-    )]
+    #[error("group {group}: the guard itself is in it, and would be frozen with it")]
     Own {
         /// The group.
         group: Group,
     },
     /// Another guard holds it.
-    #[error("group /{}: another guard holds a budget of it: it would thaw what this one froze", String::from(group.clone()).escape_default())]
+    #[error("group {group}: another guard holds a budget of it: it would thaw what this one froze")]
     Claimed {
         /// The group.
         group: Group,
     },
     /// Somebody else has frozen it.
-    #[error("group /{} is frozen already: whoever has done that is to thaw it", String::from(group.clone()).escape_default())]
+    #[error("group {group} is frozen already: whoever has done that is to thaw it")]
     Frozen {
         /// The group.
         group: Group,
     },
     /// The event can't be counted for a group.
     #[error(
-        "{core}: the event can't be counted there for group /{}: {}{}",
-        String::from(group.clone()).escape_default(),
+        "{core}: the event can't be counted there for group {group}: {}{}",
         solo_store::system_reason(source),
         Self::mend(source)
     )]

@@ -1,19 +1,17 @@
 //! Budgets of groups, from the beginning to the end.
 
-use super::budgets::GroupBudgets;
+use super::budgets::{GroupBudgets, stand_in};
 use super::error::GroupError;
 use super::warden::{GroupTally, Seat, Warden};
 use crate::Actuator;
 use crate::actuator::Machine;
 use crate::claim;
 use crate::guard::Guard;
-use crate::occupier::{
-    AHEAD, BudgetRefusal, Decider, EACH, PRIORITY, Progress, Replayed, Replayer, SOON, Shared,
-};
+use crate::occupier::{AHEAD, Decider, EACH, PRIORITY, Progress, Replayed, Replayer, SOON, Shared};
 use crate::setting::{Group, Knob, Setting};
 use solo_isolate::regulator::Conservation;
 use solo_model::isolation::Budget;
-use solo_model::{CoreId, Duration, Instant};
+use solo_model::{Duration, Instant};
 use solo_perf::files::Host;
 use solo_perf::now;
 use solo_store::Dir;
@@ -45,21 +43,20 @@ pub struct LiveGroups<'a> {
 impl LiveGroups<'_> {
     /// How far the budget of each group has come, in their order.
     pub fn progress(&self) -> Vec<Progress> {
-        let cores = (0..self.budgets.groups.len()).filter_map(|place| u16::try_from(place).ok());
-        cores.filter_map(|place| self.shared.progress(CoreId(place))).collect()
+        let places = 0..self.budgets.groups.len();
+        places.filter_map(|place| self.shared.progress(stand_in(place))).collect()
     }
 
     /// Gives a group another budget from its next period on; false where it has none.
     ///
     /// # Errors
-    /// As [`GroupBudgets::holds`]; then it has the one it had.
-    pub fn allow(&self, group: &Group, budget: Budget) -> Result<bool, BudgetRefusal> {
+    /// [`GroupError::Zero`], [`GroupError::Weight`]; then it has the one it had.
+    pub fn allow(&self, group: &Group, budget: Budget) -> Result<bool, GroupError> {
         let Some(place) = self.budgets.groups.iter().position(|known| known == group) else {
             return Ok(false);
         };
-        let core = CoreId(u16::try_from(place).unwrap_or(u16::MAX));
-        self.budgets.holds(core, budget)?;
-        Ok(self.shared.decider().allow(core, self.budgets.allowance(budget)))
+        self.budgets.holds(place, budget)?;
+        Ok(self.shared.decider().allow(stand_in(place), self.budgets.budgets.allowance(budget)))
     }
 }
 

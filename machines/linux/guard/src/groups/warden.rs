@@ -1,16 +1,16 @@
 //! The thread that freezes groups.
 
-use super::budgets::GroupBudgets;
+use super::budgets::{GroupBudgets, stand_in};
 use super::error::GroupError;
 use super::meter::Meter;
-use crate::occupier::{CoreTally, Shared};
+use crate::occupier::{CoreTally, SOMEBODY, Shared};
 use crate::setting::Group;
 use crate::throttle::Throttle;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use solo_isolate::enforce::{Action, Event};
 use solo_isolate::regulator::Direction;
-use solo_model::{CoreId, CoreSet, Instant, TaskId};
+use solo_model::{CoreSet, Instant};
 use solo_perf::cpus::online;
 use solo_perf::files::Host;
 use solo_perf::now;
@@ -25,8 +25,6 @@ const NAP: u64 = 100_000_000;
 const LOOKS: u64 = 50_000;
 /// After so long what a group causes counts as leaked, frozen or not, in nanoseconds.
 const SETTLES: u64 = 5_000_000;
-/// Who runs in a group, as far as is known outside the kernel: somebody.
-const SOMEBODY: TaskId = TaskId(0);
 
 /// What became of the budget of a group.
 #[derive(Debug)]
@@ -59,28 +57,44 @@ impl Seat {
     /// Opens all that it takes to hold a group.
     pub(super) fn open(
         budgets: &GroupBudgets,
-        number: usize,
+        place: usize,
         group: &Group,
         folder: &Dir,
     ) -> Result<Self, GroupError> {
         let failed = |source| GroupError::Group { group: group.clone(), source };
         let cpus = online(&Host::new()).into_iter();
-        let core = CoreId(u16::try_from(number).unwrap_or(u16::MAX));
         Ok(Self {
             group: group.clone(),
             freeze: folder.setter("cgroup.freeze").map_err(failed)?,
             events: folder.file("cgroup.events").map_err(failed)?,
-            meter: Meter::open(&budgets.event, group, folder, cpus)?,
+            meter: Meter::open(&budgets.budgets.event, group, folder, cpus)?,
             is_frozen: false,
             freezing: None,
             count_then: None,
             boundary: 0,
-            tally: CoreTally { is_apart: true, ..CoreTally::new(core) },
+            tally: CoreTally { is_apart: true, ..CoreTally::new(stand_in(place)) },
         })
     }
 
     fn is_held(&self) -> bool {
         self.tally.failure.is_none()
+    }
+
+    /// It is not held from now on, and not left frozen: nobody else would thaw it before the end.
+    fn fail(&mut self, error: io::Error) {
+        let _ = self.thaw();
+        self.tally.failure = Some(error);
+    }
+
+    /// What was counted in all; what is frozen settles.
+    fn counted(&mut self, time: u64) -> io::Result<u64> {
+        let count = self.meter.count()?;
+        let Some(since) = self.freezing else { return Ok(count) };
+        if self.says_frozen()? || time.saturating_sub(since) > SETTLES {
+            self.tally.latency.add(time.saturating_sub(since));
+            (self.freezing, self.count_then) = (None, Some(count));
+        }
+        Ok(count)
     }
 
     /// Freezes the group; `since` is when its counter rang.
@@ -90,21 +104,9 @@ impl Seat {
         Ok(())
     }
 
-    /// Whether all of it is frozen by now, with so many events.
-    fn settle(&mut self, time: u64, count: u64) -> io::Result<()> {
-        let Some(since) = self.freezing else { return Ok(()) };
-        if self.says_frozen()? || time.saturating_sub(since) > SETTLES {
-            self.tally.latency.add(time.saturating_sub(since));
-            (self.freezing, self.count_then) = (None, Some(count));
-        }
-        Ok(())
-    }
-
-    fn thaw(&mut self, count: u64) -> io::Result<()> {
+    fn thaw(&mut self) -> io::Result<()> {
         if self.is_frozen {
             self.freeze.write_all(b"0\n")?;
-            let leaked = self.count_then.map_or(0, |then| count.saturating_sub(then));
-            self.tally.leak(leaked);
             (self.is_frozen, self.freezing, self.count_then) = (false, None, None);
         }
         Ok(())
@@ -150,7 +152,7 @@ impl Warden<'_> {
         let held = self.hold();
         let mut tallies = Vec::new();
         for mut seat in self.seats {
-            let thawed = seat.thaw(0);
+            let thawed = seat.thaw();
             let failure = seat.tally.failure.take().or(thawed.err());
             let failure = failure.or_else(|| Some(io::Error::other(held.as_ref().err()?.to_string())));
             let tally = CoreTally { failure, ..seat.tally };
@@ -184,7 +186,7 @@ impl Warden<'_> {
 
     /// What has happened to a group since it was looked at.
     fn look(&mut self, place: usize, origin: u64) {
-        let called = self.shared.is_called(core(place));
+        let called = self.shared.is_called(stand_in(place));
         let seat = &mut self.seats[place];
         if !seat.is_held() {
             return;
@@ -192,15 +194,15 @@ impl Warden<'_> {
         let rung = seat.meter.rung();
         seat.tally.silenced += u64::from(rung.throttled);
         let time = now();
-        let counted = seat.meter.count().and_then(|count| seat.settle(time, count).map(|()| count));
-        let count = match counted {
+        let count = match seat.counted(time) {
             Ok(count) => count,
-            Err(error) => {
-                seat.tally.failure = Some(error);
-                return;
-            }
+            Err(error) => return seat.fail(error),
         };
         if time >= seat.boundary {
+            // A group that was taken away causes nothing, and says so only here.
+            if let Err(error) = seat.says_frozen() {
+                return seat.fail(error);
+            }
             seat.tally.late.add(time - seat.boundary);
             seat.meter.begin();
             self.decide(place, origin, time, count, Event::Period, rung.first);
@@ -211,7 +213,7 @@ impl Warden<'_> {
         } else if rung.first.is_some()
             && let Err(error) = seat.meter.divide(count)
         {
-            seat.tally.failure = Some(error);
+            seat.fail(error);
         }
     }
 
@@ -223,17 +225,21 @@ impl Warden<'_> {
         let other = |action| match action {
             Action::Arm(Direction::Reads, events) => armed = Some(events),
             Action::Call(cores) => calls = cores,
-            Action::Report(report) => shared.note(core(place), tally.report(&report)),
+            Action::Report(report) => shared.note(stand_in(place), tally.report(&report)),
             _ => {}
         };
         let at = Instant::new(time.saturating_sub(origin));
-        let Ok(boundary) = self.shared.decider().decide(at, core(place), count, event, &mut wish, other);
+        let Ok(boundary) = self.shared.decider().decide(at, stand_in(place), count, event, &mut wish, other);
         seat.boundary = origin + boundary.get();
-        calls.iter().filter(|other| *other != core(place)).for_each(|other| self.shared.call(other));
+        calls.iter().filter(|other| *other != stand_in(place)).for_each(|other| self.shared.call(other));
         let mut done = || -> io::Result<()> {
             match wish.stop {
                 Some(true) => seat.freeze(rung.unwrap_or(time))?,
-                Some(false) => seat.thaw(count)?,
+                Some(false) => {
+                    let leaked = seat.count_then.map_or(0, |then| count.saturating_sub(then));
+                    seat.tally.leak(leaked);
+                    seat.thaw()?;
+                }
                 None => {}
             }
             match armed {
@@ -241,9 +247,8 @@ impl Warden<'_> {
                 None => Ok(()),
             }
         };
-        // A group that was taken away has nobody in it to hold.
         if let Err(error) = done() {
-            seat.tally.failure = Some(error);
+            seat.fail(error);
         }
     }
 
@@ -255,15 +260,13 @@ impl Warden<'_> {
         };
         let mut wanted: Vec<PollFd<'_>> =
             self.shared.bells().iter().map(|bell| PollFd::new(bell, PollFlags::IN)).collect();
-        let bells = wanted.len();
         self.seats.iter().filter(|seat| seat.is_held()).for_each(|seat| seat.meter.wait_for(&mut wanted));
         match poll(&mut wanted, Some(&timeout)) {
             Ok(_) | Err(Errno::INTR) => {}
             Err(error) => return Err(error.into()),
         }
-        let rung: Vec<bool> = wanted[..bells].iter().map(|bell| !bell.revents().is_empty()).collect();
-        drop(wanted);
-        for (bell, _) in self.shared.bells().iter().zip(rung).filter(|(_, rung)| *rung) {
+        // One that has not rung has nothing to read, and says so at once.
+        for bell in self.shared.bells() {
             let _ = rustix::io::read(bell, &mut [0u8; 8]);
         }
         Ok(())
@@ -283,7 +286,49 @@ impl Warden<'_> {
     }
 }
 
-/// What stands for a group.
-fn core(place: usize) -> CoreId {
-    CoreId(u16::try_from(place).unwrap_or(u16::MAX))
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::occupier::{Budgets, Decider};
+    use solo_model::isolation::{Budget, CoreBudget, Counted, Regulation};
+    use solo_model::{Bandwidth, Bytes, Duration, EventId, Events};
+    use solo_perf::resolve::Attr;
+
+    /// One group of a made-up machine: files in place of a cgroup's, and no CPU whose counters could count.
+    fn made_up(folder: &std::path::Path) -> (GroupBudgets, Seat) {
+        let budget = Budget::Events(Events::new(5));
+        let cores = vec![CoreBudget { core: stand_in(0), budget, writes: None }];
+        let counted = Counted::One(EventId::LLC_MISSES);
+        let regulation = Regulation::new(Duration::from_millis(10), counted, cores, Bandwidth::ZERO);
+        let budgets = Budgets { regulation, line: Bytes::new(64), event: Attr::default() };
+        let group = Group::new("made-up").unwrap();
+        let file = |name: &str| File::create_new(folder.join(name)).unwrap();
+        let dir = Dir::open(folder).unwrap();
+        let seat = Seat {
+            group: group.clone(),
+            freeze: file("cgroup.freeze"),
+            events: file("cgroup.events"),
+            meter: Meter::open(&budgets.event, &group, &dir, std::iter::empty()).unwrap(),
+            is_frozen: false,
+            freezing: None,
+            count_then: None,
+            boundary: 0,
+            tally: CoreTally::new(stand_in(0)),
+        };
+        (GroupBudgets { budgets, groups: vec![group] }, seat)
+    }
+
+    #[test]
+    fn a_group_that_can_not_be_held_any_more_is_not_left_frozen() {
+        let folder = tempfile::tempdir().unwrap();
+        let (budgets, mut seat) = made_up(folder.path());
+        let shared = Shared::new(Decider::new(budgets.config().unwrap(), Instant::ZERO), 1).unwrap();
+        seat.freeze(now()).unwrap();
+        let mut warden = Warden { seats: vec![seat], shared: &shared, alive: &|| {} };
+        let said = || std::fs::read_to_string(folder.path().join("cgroup.freeze")).unwrap();
+        assert_eq!(said(), "1\n");
+        warden.look(0, now());
+        assert!(!warden.seats[0].is_held());
+        assert_eq!(said(), "1\n0\n", "it is thawed at once, not at the end of the guard");
+    }
 }

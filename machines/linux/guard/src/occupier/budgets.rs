@@ -2,7 +2,7 @@
 
 use super::error::BudgetRefusal;
 use solo_isolate::regulator::{Allowance, Config, DIRECTIONS, Machine, PerDirection};
-use solo_model::isolation::{Budget, Counted, Regulation};
+use solo_model::isolation::{Budget, CoreBudget, Counted, Regulation};
 use solo_model::{Bytes, CoreId, Events};
 use solo_perf::resolve::Attr;
 use solo_threads::sched;
@@ -35,9 +35,20 @@ impl Budgets {
         self.config(&sched::cpus()).map(drop)
     }
 
-    /// What an enforcer is built from.
+    /// What an enforcer of CPUs is built from.
     pub(crate) fn config(&self, available: &[usize]) -> Result<Config, BudgetRefusal> {
-        let Regulation { period, counted, cores, guaranteed, .. } = &self.regulation;
+        for core in self.entries().map(|entry| entry.core) {
+            if !available.contains(&core.index()) {
+                return Err(BudgetRefusal::Cpu { core, available: available.to_vec() });
+            }
+        }
+        let last = self.cores().last().copied().ok_or(BudgetRefusal::NoCore)?;
+        self.enforcer(last.index() + 1)
+    }
+
+    /// What an enforcer of so many cores is built from, or of so many others that cores stand for.
+    pub(crate) fn enforcer(&self, cores: usize) -> Result<Config, BudgetRefusal> {
+        let Regulation { period, counted, guaranteed, .. } = &self.regulation;
         let (shortest, longest) = BudgetRefusal::PERIODS;
         if *period < shortest || *period > longest {
             return Err(BudgetRefusal::Period { found: *period });
@@ -45,22 +56,21 @@ impl Budgets {
         if matches!(counted, Counted::ReadsAndWrites) {
             return Err(BudgetRefusal::Directions);
         }
-        let changes = self.regulation.changes.iter().flat_map(|change| &change.cores);
-        for entry in cores.iter().chain(changes) {
-            if !available.contains(&entry.core.index()) {
-                return Err(BudgetRefusal::Cpu { core: entry.core, available: available.to_vec() });
-            }
-            self.holds(entry.core, entry.budget)?;
-        }
-        let last = self.cores().last().copied().ok_or(BudgetRefusal::NoCore)?;
+        self.entries().try_for_each(|entry| self.holds(entry.core, entry.budget))?;
         let machine = Machine {
-            cores: last.index() + 1,
+            cores,
             line: self.line,
             counter_width: 64,
-            // What is counted between the alarm and the switch to the occupier is not known beforehand; it is told.
+            // What is counted between the alarm and the stop is not known beforehand; it is told.
             in_flight: Events::new(1),
         };
         Ok(Config::of_machine(&self.regulation, &machine, *guaranteed, Vec::new()))
+    }
+
+    /// All budgets, those that begin later among them.
+    fn entries(&self) -> impl Iterator<Item = &CoreBudget> {
+        let later = self.regulation.changes.iter().flat_map(|change| &change.cores);
+        self.regulation.cores.iter().chain(later)
     }
 
     /// Whether a core can have this budget.
@@ -84,7 +94,6 @@ impl Budgets {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use solo_model::isolation::CoreBudget;
     use solo_model::{Bandwidth, Duration, EventId};
 
     fn budgets(core: u16, budget: Budget) -> Budgets {

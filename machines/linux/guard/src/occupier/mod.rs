@@ -29,7 +29,7 @@ mod watchdog;
 
 pub(crate) use decider::{Decider, Replayer};
 pub(crate) use session::{AHEAD, EACH, SOON};
-pub(crate) use thread::{PRIORITY, Shared};
+pub(crate) use thread::{PRIORITY, SOMEBODY, Shared};
 
 pub use budgets::Budgets;
 pub use decider::Replayed;

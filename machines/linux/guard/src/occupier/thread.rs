@@ -26,8 +26,8 @@ pub(crate) const PRIORITY: i32 = 50;
 const TAKEN_AWAY: u64 = 20_000;
 /// Looks at the clock between two looks at the CPU that the thread is on.
 const LOOKS: u32 = 64;
-/// Who runs on a core, as far as is known outside the kernel: somebody.
-const SOMEBODY: TaskId = TaskId(0);
+/// Who runs on a core or in a group, as far as is known outside the kernel: somebody.
+pub(crate) const SOMEBODY: TaskId = TaskId(0);
 /// How long to wait for a counter that is to ring, in nanoseconds.
 const PATIENCE: u64 = 50_000_000;
 

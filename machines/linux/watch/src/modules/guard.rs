@@ -1,7 +1,7 @@
 //! What a guard holds (`solo guard`): it writes how far each budget has come into files of its folder.
 //!
 //! ```text
-//! /run/solo-guard/live/cpu1/{budget,events,exceeded_periods,periods,stopped_ns}
+//! /run/solo-guard/live/cpu1/{budget,events,exceeded_periods,stopped_ns}
 //! /run/solo-guard/live/program/...
 //! ```
 //! A guard that ends takes them away: its columns are absent from then on. One that begins later is not seen.

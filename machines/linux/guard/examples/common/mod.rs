@@ -1,5 +1,6 @@
-//! A process that does nothing but touch new pages on a CPU: this program again.
+//! What both programs need: a process that does nothing but touch new pages on a CPU, which is the program again, and how numbers are written.
 
+use solo_guard::occupier::Histogram;
 use std::process::{Child, Command};
 
 /// It is killed when it is dropped.
@@ -35,6 +36,13 @@ pub(crate) fn words() -> Vec<String> {
         cause_faults(cpu.parse().expect("a CPU"));
     }
     words
+}
+
+/// The middle, the 99th percentile and the largest, in units of `scale`.
+pub(crate) fn three(of: &Histogram, scale: f64) -> String {
+    let one =
+        |number: Option<u64>| number.map_or("-".to_owned(), |number| format!("{:.1}", number as f64 / scale));
+    format!("{}/{}/{}", one(of.quantile(500)), one(of.quantile(990)), one(of.max()))
 }
 
 /// Touches new pages for good.
