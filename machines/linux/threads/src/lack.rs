@@ -134,5 +134,5 @@ pub enum ThreadsLack {
 
 impl ThreadsLack {
     /// Less than this SCHED_DEADLINE reserves for nobody (the kernel's `DL_SCALE`).
-    pub const SHORTEST_RUNTIME: Duration = Duration::new(1024);
+    pub(crate) const SHORTEST_RUNTIME: Duration = Duration::new(1024);
 }
