@@ -169,5 +169,5 @@ fn boot() -> Result<i32> {
         .arg("-initrd")
         .arg(folder().join("initrd"))
         .args(["-append", "console=ttyAMA0 quiet panic=-1 rdinit=/init"]);
-    verdicts("arm64 guest", guest, PATIENCE)
+    Ok(verdicts("arm64 guest", guest, PATIENCE)?.code())
 }

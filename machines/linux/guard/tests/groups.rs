@@ -74,7 +74,7 @@ fn held(made: &mut Made, budgets: &GroupBudgets, periods: u64) -> Option<GroupsH
     });
     let held = match held {
         Ok(held) => held,
-        Err(error @ (GroupError::Fifo(_) | GroupError::Event { .. })) => {
+        Err(error @ (GroupError::Fifo(_) | GroupError::Event { .. } | GroupError::Nowhere { .. })) => {
             println!("skipped: budgets of groups: {error}");
             return None;
         }
@@ -227,6 +227,18 @@ fn what_can_not_or_must_not_be_frozen_is_refused() {
     rustix::fs::flock(&theirs, rustix::fs::FlockOperation::LockExclusive).unwrap();
     let error = refused(vec![group], 5, PERIOD);
     assert!(error.contains("another guard holds a budget of it"), "{error}");
+}
+
+/// What nobody counts here is not the group's fault, and is told so.
+#[test]
+fn an_event_that_this_machine_lacks_is_told_apart_from_groups_without_counters() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let Some(mut made) = made(1) else { return };
+    let mut strange = budgets(&made, &[5], |_| {});
+    // PERF_TYPE_HARDWARE knows no event of this number.
+    strange.budgets.event = Attr { kind: 0, config: [200, 0, 0], ..PAGE_FAULTS };
+    let error = hold(&strange, &mut made.guard, &|| {}, &mut |_| ControlFlow::Break(())).unwrap_err();
+    assert!(matches!(error, GroupError::Nowhere { .. }), "{error}");
 }
 
 #[test]

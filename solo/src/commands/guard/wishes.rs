@@ -126,6 +126,7 @@ pub(super) fn not_held(error: GroupError) -> Failure {
         | GroupError::Claimed { .. }
         | GroupError::Frozen { .. }
         | GroupError::Event { .. }
+        | GroupError::Nowhere { .. }
         | GroupError::Guard(_)
         | GroupError::Fifo(_)
         | GroupError::System(_) => {

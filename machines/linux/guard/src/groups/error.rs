@@ -1,7 +1,7 @@
 //! Why budgets of groups are not held.
 
 use crate::error::GuardError;
-use crate::occupier::BudgetRefusal;
+use crate::occupier::{BudgetRefusal, OccupierError};
 use crate::setting::Group;
 use solo_model::{CoreId, CoreSet};
 use solo_store::StoreError;
@@ -74,10 +74,22 @@ pub enum GroupError {
         Self::mend(source)
     )]
     Event {
-        /// The CPU.
+        /// The CPU, where the event can be counted for nobody in particular.
         core: CoreId,
         /// The group.
         group: Group,
+        /// What the kernel says.
+        source: io::Error,
+    },
+    /// The event can't be counted on a CPU, for whomever.
+    #[error(
+        "{core}: the event can't be counted there: {}{}",
+        solo_store::system_reason(source),
+        OccupierError::mend(source)
+    )]
+    Nowhere {
+        /// The CPU.
+        core: CoreId,
         /// What the kernel says.
         source: io::Error,
     },

@@ -43,7 +43,7 @@ impl Meter {
     /// Opens a counter on each CPU that is there.
     ///
     /// # Errors
-    /// [`GroupError::Event`].
+    /// [`GroupError::Event`], [`GroupError::Nowhere`].
     pub(super) fn open(
         event: &Attr,
         group: &Group,
@@ -52,8 +52,12 @@ impl Meter {
     ) -> Result<Self, GroupError> {
         use std::os::fd::AsFd;
         let open = |cpu: u16| {
-            let refused = |source| GroupError::Event { core: CoreId(cpu), group: group.clone(), source };
-            let alarm = Alarm::of_group(event, CoreId(cpu), folder.as_fd()).map_err(refused)?;
+            let core = CoreId(cpu);
+            let alarm = Alarm::of_group(event, core, folder.as_fd());
+            let alarm = alarm.map_err(|source| match Alarm::open(event, core) {
+                Ok(_) => GroupError::Event { core, group: group.clone(), source },
+                Err(source) => GroupError::Nowhere { core, source },
+            })?;
             Ok(Cell { cpu, alarm, count: 0, at_period: 0, lately: 0 })
         };
         let cells = cpus.map(open).collect::<Result<Vec<_>, GroupError>>()?;

@@ -89,8 +89,11 @@ pub enum OccupierError {
 
 impl OccupierError {
     /// What lets a process count whoever runs on a CPU.
-    fn mend(source: &io::Error) -> &'static str {
+    pub(crate) fn mend(source: &io::Error) -> &'static str {
         match source.kind() {
+            io::ErrorKind::NotFound => {
+                " (this machine has no counter for it; `solo doctor` says what there is)"
+            }
             io::ErrorKind::PermissionDenied => {
                 " (needs root, CAP_PERFMON, or kernel.perf_event_paranoid at 0 or lower)"
             }

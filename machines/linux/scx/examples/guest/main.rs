@@ -44,6 +44,9 @@ fn main() {
     // What a kernel does after its start would be counted, too.
     std::thread::sleep(Duration::from_secs(20));
     let only = command_line.split_whitespace().find_map(|word| word.strip_prefix("solo.only="));
+    if let Some(only) = only.filter(|only| checks.iter().all(|(name, _)| name != only)) {
+        println!("guest: none: {only} is no check of this kernel's");
+    }
     for (name, check) in checks.iter().filter(|(name, _)| only.is_none_or(|only| only == *name)) {
         match check() {
             Ok(said) => println!("guest: ok {name}: {said}"),
