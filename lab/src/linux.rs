@@ -8,6 +8,7 @@ use solo_model::{EventId, Experiment};
 use solo_report::run::{Repeated, Tier};
 use solo_report::{CoreReport, EndReason, FinishedRun, Manifest, Report, RunEnd, RunWriter, Shortfalls};
 use solo_store::Folder;
+pub use solo_threads::Changes;
 pub use solo_threads::Counted;
 use solo_threads::{Host, Options, Ran, Under};
 
@@ -19,6 +20,8 @@ pub struct LinuxRun {
     scheduler: Scheduler,
     /// What was counted of jobs.
     counted: Vec<EventId>,
+    /// Where priorities follow ranks, how often and how fast.
+    changes: Option<Changes>,
     /// Where a scheduler in eBPF took the decisions.
     repeated: Option<Repeated>,
     /// Why the kernel put its own scheduler back before the end.
@@ -32,6 +35,8 @@ pub enum Scheduler {
     Fifo,
     /// SCHED_DEADLINE: Linux's own EDF over all CPUs, each thread with its worst execution time as a budget.
     Deadline,
+    /// SCHED_FIFO, with priorities that follow the ranks of jobs: the criterion outside the kernel.
+    Ranks,
     /// A scheduler in eBPF (sched_ext), which schedules all ordinary threads of this machine meanwhile.
     SchedExt,
 }
@@ -55,16 +60,35 @@ impl LinuxRun {
         let under = match scheduler {
             Scheduler::Fifo => Under::Fifo,
             Scheduler::Deadline => Under::Deadline,
+            Scheduler::Ranks => {
+                let (ran, changes) = ranked::by_priority(experiment, &host, counted, control)?;
+                let changes = Some(changes);
+                return Ok(Self {
+                    ran,
+                    host,
+                    scheduler,
+                    counted: ids,
+                    changes,
+                    repeated: None,
+                    ejected: None,
+                });
+            }
             Scheduler::SchedExt => {
                 let Ranked { ran, repeated, ejected } = ranked::run(experiment, &host, counted, control)?;
                 let ejected = ejected.map(|ejected| ejected.to_string());
-                return Ok(Self { ran, host, scheduler, counted: ids, repeated: Some(repeated), ejected });
+                let repeated = Some(repeated);
+                return Ok(Self { ran, host, scheduler, counted: ids, changes: None, repeated, ejected });
             }
         };
         let options = Options { under, counted };
         let ran = solo_threads::run(experiment, &host, options, &|| control.cancel.requested());
         let ran = ran.map_err(|error| ranked::threads(experiment, error))?;
-        Ok(Self { ran, host, scheduler, counted: ids, repeated: None, ejected: None })
+        Ok(Self { ran, host, scheduler, counted: ids, changes: None, repeated: None, ejected: None })
+    }
+
+    /// Where priorities followed the ranks of jobs, how often they were changed and how long that took.
+    pub const fn changes(&self) -> Option<Changes> {
+        self.changes
     }
 
     /// Keeps the records in a folder that was taken for them.
@@ -79,18 +103,26 @@ impl LinuxRun {
     ) -> Result<FinishedRun, LabError> {
         let cpus: Vec<String> =
             self.ran.cpus.iter().map(|(cpu, core)| format!("{core} on CPU {cpu}")).collect();
-        let class =
-            if self.scheduler == Scheduler::Deadline { "threads under SCHED_DEADLINE" } else { "threads" };
+        let class = match self.scheduler {
+            Scheduler::Fifo | Scheduler::SchedExt => "threads",
+            Scheduler::Deadline => "threads under SCHED_DEADLINE",
+            Scheduler::Ranks => "threads whose priorities follow ranks",
+        };
         let host = format!("{class}, {}; {}", cpus.join(", "), simulate::host());
         let mut told = experiment.clone();
         told.platform.events.count_also(self.counted);
         let experiment = &told;
         let repeated = self.repeated;
-        let tier = if repeated.is_some() { Tier::C } else { Tier::Native };
+        let tier = match self.scheduler {
+            Scheduler::Fifo | Scheduler::Deadline => Tier::Native,
+            Scheduler::Ranks => Tier::B,
+            Scheduler::SchedExt => Tier::C,
+        };
         let machine = "linux".into();
         let manifest = Manifest { host, machine, tier, repeated, ..origin.manifest(experiment) };
         // Who has no real-time priority has no share of it.
-        let share = self.host.real_time_share.filter(|_| self.scheduler == Scheduler::Fifo);
+        let share = self.host.real_time_share;
+        let share = share.filter(|_| matches!(self.scheduler, Scheduler::Fifo | Scheduler::Ranks));
         let (no_switches, ejected) = (self.ran.no_switches, self.ejected);
         let multiplexed = (self.ran.multiplexed > 0).then(|| {
             format!(

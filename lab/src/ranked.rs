@@ -1,12 +1,15 @@
-//! Threads of this Linux under a scheduler in eBPF: it takes the threads of the lowest ranks, and the scenario's criterion, which gave the
-//! ranks, repeats each of its decisions outside the kernel.
+//! Threads of this Linux by the ranks that the scenario's criterion gives their jobs. Under a scheduler in eBPF: it takes the threads of the lowest
+//! ranks, and the criterion repeats each of its decisions outside the kernel. Or under SCHED_FIFO, with priorities that follow the ranks.
 
 use crate::{Control, LabError, MachineLack};
 use solo_model::{Experiment, Instant, TaskId};
 use solo_report::run::Repeated;
 use solo_schedule::{Criterion, TaskParameters, Visitor, dispatch};
 use solo_scx::{Ejected, Ranks, Replay, job, key_of};
-use solo_threads::{Counted, Host, Options, PlaneDomains, Ran, Ranking, ThreadsError, Under, plane_domains};
+use solo_threads::{
+    Changes, Counted, Host, Options, PlaneDomains, Priorities, Ran, Ranking, ThreadsError, Under,
+    plane_domains,
+};
 use std::thread;
 
 /// What came of a run.
@@ -34,6 +37,21 @@ pub(crate) fn run(
     dispatch(experiment.policy.criterion, UnderRanks { experiment, host, counted, control, domains })
 }
 
+/// Runs the experiment's tasks as threads under SCHED_FIFO, whose priorities follow their ranks.
+///
+/// # Errors
+/// As [`run`], without a scheduler that could be missing.
+pub(crate) fn by_priority(
+    experiment: &Experiment,
+    host: &Host,
+    counted: Option<&Counted>,
+    control: &Control<'_>,
+) -> Result<(Ran, Changes), LabError> {
+    let domains =
+        plane_domains(experiment, host).map_err(|lack| lacks(experiment, MachineLack::Linux(lack)))?;
+    dispatch(experiment.policy.criterion, ByPriority { experiment, host, counted, control, domains })
+}
+
 /// An experiment that can't run here.
 fn lacks(experiment: &Experiment, lack: MachineLack) -> LabError {
     LabError::Lacks { scenario: experiment.name.clone(), lack }
@@ -45,6 +63,34 @@ pub(crate) fn threads(experiment: &Experiment, error: ThreadsError) -> LabError 
         ThreadsError::Lacks(lack) => lacks(experiment, MachineLack::Linux(lack)),
         ThreadsError::Interrupted => LabError::Interrupted,
         other => LabError::Threads(other),
+    }
+}
+
+/// How urgent the criterion says a task's job of this deadline is.
+fn key<C: Criterion>(tasks: &[TaskParameters], task: TaskId, deadline: Option<Instant>) -> u64 {
+    tasks.get(task.index()).map_or(u64::MAX, |own| key_of(C::rank(&job(task, own, deadline))))
+}
+
+struct ByPriority<'e> {
+    experiment: &'e Experiment,
+    host: &'e Host,
+    counted: Option<&'e Counted>,
+    control: &'e Control<'e>,
+    domains: PlaneDomains,
+}
+
+impl Visitor for ByPriority<'_> {
+    type Output = Result<(Ran, Changes), LabError>;
+
+    fn visit<C: Criterion>(self) -> Self::Output {
+        let Self { experiment, host, counted, control, domains } = self;
+        let failed = |error| threads(experiment, error);
+        let tasks: Vec<TaskParameters> = experiment.tasks.iter().map(TaskParameters::from).collect();
+        let plane = Priorities::new(&domains, host).map_err(failed)?;
+        let key = |task: TaskId, deadline: Option<Instant>| key::<C>(&tasks, task, deadline);
+        let options = Options { under: Under::Ranked(Ranking { plane: &plane, key: &key }), counted };
+        let ran = solo_threads::run(experiment, host, options, &|| control.cancel.requested());
+        Ok((ran.map_err(failed)?, plane.changes()))
     }
 }
 
@@ -64,9 +110,7 @@ impl Visitor for UnderRanks<'_> {
         let tasks: Vec<TaskParameters> = experiment.tasks.iter().map(TaskParameters::from).collect();
         let (ranks, told) = Ranks::attach(&cpus, &of_task)
             .map_err(|error| LabError::Scheduler { scenario: experiment.name.clone(), error })?;
-        let key = |task: TaskId, deadline: Option<Instant>| {
-            tasks.get(task.index()).map_or(u64::MAX, |own| key_of(C::rank(&job(task, own, deadline))))
-        };
+        let key = |task: TaskId, deadline: Option<Instant>| key::<C>(&tasks, task, deadline);
         let (ran, ejected, replayed) = thread::scope(|scope| {
             // It ends when nobody is left who could tell something.
             let (tasks, cpus) = (tasks.clone(), &cpus);

@@ -61,7 +61,7 @@ const WINDOWS: &str = "[isolation.partitions]\nall = [\"control\"]\n[[isolation.
 fn what_linux_cannot_do_is_refused_by_name() {
     let budgets = "[isolation.bandwidth]\ncores = { 5 = \"100MB/s\" }\n";
     let cases = [
-        (SCENARIO.replace("P-RM", "P-EDF"), "EDF runs by sched_ext, with --scheduler sched-ext"),
+        (SCENARIO.replace("P-RM", "P-EDF"), "EDF runs with --scheduler ranks or sched-ext"),
         (SCENARIO.replace("P-RM", "G-FCFS"), "FCFS has no counterpart"),
         (format!("{SCENARIO}{budgets}"), "budgets need counters that interrupt"),
         (format!("{SCENARIO}{WINDOWS}"), "windows"),
@@ -93,8 +93,37 @@ fn who_schedules_threads_is_asked_for_linux_alone_and_told_what_it_lacks() {
     assert!(said(&edf, "linux", "fifo", 3).contains("EDF has no counterpart in stock Linux"));
     assert!(said(&edf, "linux", "sched-ext", 3).contains("`bus` raises who holds it"));
     let turns = SCENARIO.replace("P-RM", "P-RR").replace("inheritance", "plain");
+    let slice = said(&turns.replace("P-RR", "P-RR\"\nquantum = \"7ms"), "linux", "fifo", 3);
+    assert!(slice.contains("RR has a quantum of 7ms, and SCHED_RR"), "{slice}");
     assert!(said(&turns, "linux", "sched-ext", 3).contains("RR gives jobs no rank that stays"));
     assert!(said(&edf, "sim", "sched-ext", 2).contains("it needs --on linux"));
+}
+
+/// EDF by SCHED_FIFO's priorities: the criterion ran outside the kernel, and the report says so.
+#[test]
+fn priorities_follow_the_ranks_of_jobs() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |text: &str| {
+        let file = common::scenario(folder.path(), text);
+        let words = ["--on", "linux", "--scheduler", "ranks", "--json"];
+        solo().arg("run").arg(&file).args(words).current_dir(folder.path()).output().unwrap()
+    };
+    let plain = SCENARIO.replace("P-RM", "P-EDF").replace("inheritance", "plain");
+    let output = run(&plain);
+    let notes = String::from_utf8_lossy(&output.stderr).into_owned();
+    if output.status.code() == Some(3) {
+        return println!("skipped: EDF by priorities: {}", notes.trim());
+    }
+    assert!(matches!(output.status.code(), Some(0 | 1)), "{notes}");
+    assert!(notes.contains("tier B: priorities followed the ranks of jobs; "), "{notes}");
+    let answer: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(answer["manifest"]["tier"], "B");
+    assert!(answer["manifest"]["host"].as_str().unwrap().contains("threads whose priorities follow ranks"));
+    // Who raises the holder of a lock would be put back by the next change of ranks.
+    let raised = run(&SCENARIO.replace("P-RM", "P-EDF"));
+    let why = String::from_utf8_lossy(&raised.stderr).into_owned();
+    assert_eq!(raised.status.code(), Some(3), "{why}");
+    assert!(why.contains("`bus` raises who holds it"), "{why}");
 }
 
 /// EDF over all CPUs by Linux itself, and what the kernel counted of each job.

@@ -23,8 +23,8 @@ pub(crate) struct Run {
     /// this machine's own processor, parallel QEMU with each core in a thread: both in real time
     #[arg(long, value_enum, value_name = "WHAT")]
     pub(crate) accel: Option<Accel>,
-    /// With --on linux: who schedules the threads of hard and soft tasks. SCHED_FIFO unless said; deadline is SCHED_DEADLINE, for EDF over all
-    /// CPUs; sched-ext is a scheduler in eBPF, for EDF too, which schedules all ordinary threads of this machine meanwhile
+    /// With --on linux: who schedules the threads of hard and soft tasks. SCHED_FIFO unless said; ranks is SCHED_FIFO with priorities that
+    /// follow the ranks of jobs, for EDF; deadline is SCHED_DEADLINE, for EDF over all CPUs; sched-ext is a scheduler in eBPF, for EDF too, which schedules all ordinary threads of this machine meanwhile
     #[arg(long, value_enum, value_name = "WHO")]
     pub(crate) scheduler: Option<LinuxScheduler>,
     /// With --on linux: what is counted of each job (`solo events` lists it), for example instructions,llc_misses
@@ -60,6 +60,8 @@ pub(crate) enum LinuxScheduler {
     Fifo,
     // Linux's own SCHED_DEADLINE, over all CPUs.
     Deadline,
+    // SCHED_FIFO, with priorities that follow the ranks of jobs: EDF without a module or eBPF.
+    Ranks,
     // A scheduler in eBPF (sched_ext), by the ranks of jobs; the criterion repeats what it decides.
     SchedExt,
 }

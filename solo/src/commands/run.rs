@@ -10,7 +10,7 @@ use crate::folders;
 use crate::output;
 use crate::pages;
 use crate::progress::Bars;
-use solo_lab::linux::{LinuxRun, Scheduler};
+use solo_lab::linux::{Changes, LinuxRun, Scheduler};
 use solo_lab::metal::{Accelerator, FinishedMetal, InstructionSet, MetalRun, PlacedPages};
 use solo_lab::{Recordings, Simulation};
 use solo_model::text::{Printable, counted};
@@ -131,11 +131,19 @@ fn on_linux(
     let scheduler = match options.scheduler {
         None | Some(LinuxScheduler::Fifo) => Scheduler::Fifo,
         Some(LinuxScheduler::Deadline) => Scheduler::Deadline,
+        Some(LinuxScheduler::Ranks) => Scheduler::Ranks,
         Some(LinuxScheduler::SchedExt) => Scheduler::SchedExt,
     };
-    let counted =
+    let of_jobs =
         options.count.as_deref().map(|text| count::counted_of_jobs(text, options.show.quiet)).transpose()?;
-    let run = LinuxRun::run(experiment, scheduler, counted.as_ref(), &control(&bars))?;
+    let run = LinuxRun::run(experiment, scheduler, of_jobs.as_ref(), &control(&bars))?;
+    if let (Some(Changes { count, p50, p99, max }), false) = (run.changes(), options.show.quiet) {
+        let [p50, p99, max] = [p50, p99, max].map(|ns| table::time(Duration::new(ns)));
+        eprintln!(
+            "tier B: priorities followed the ranks of jobs; {} of their order, which took {p50} (p50), {p99} (p99), {max} at most",
+            counted(count, "change")
+        );
+    }
     let finished = run.into_directory(experiment, &origin(scenario), folder)?;
     if let (Some(repeated), false) = (&finished.manifest.repeated, options.show.quiet) {
         eprintln!("tier C: sched_ext decided; {repeated}");

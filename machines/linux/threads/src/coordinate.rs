@@ -297,6 +297,7 @@ impl Cast<'_> {
         let cores = priorities::cores(experiment, &experiment.tasks[task.index()]);
         let begun = sched::allow(&self.cores.cpus(cores)).and_then(|()| match scheduling {
             Scheduling::Fifo(priority) => sched::fifo(priority),
+            Scheduling::RoundRobin(priority) => sched::round_robin(priority),
             Scheduling::Other => Ok(()),
             Scheduling::Ranked => self.shared.enter(task),
             Scheduling::Deadline { runtime, deadline, period } => sched::deadline(runtime, deadline, period),

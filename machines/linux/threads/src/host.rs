@@ -1,6 +1,7 @@
 //! What this Linux lends to threads.
 
 use crate::sched;
+use solo_model::Duration;
 use std::fs;
 
 /// What this process may do here.
@@ -18,6 +19,8 @@ pub struct Host {
     pub memory: u64,
     /// Microseconds of each period that real-time threads may use, and the period; `None` where they may use all of it.
     pub real_time_share: Option<(u64, u64)>,
+    /// How long a thread under SCHED_RR runs before its equals do; `None` where the kernel does not say.
+    pub slice: Option<Duration>,
 }
 
 impl Host {
@@ -35,6 +38,9 @@ impl Host {
             fifo: tried.unwrap_or(false),
             priorities,
             memory: sched::memory(),
+            slice: number("/proc/sys/kernel/sched_rr_timeslice_ms")
+                .and_then(|ms| u64::try_from(ms).ok())
+                .map(Duration::from_millis),
             real_time_share: runtime.zip(period).filter(|(runtime, period)| runtime < period),
         }
     }

@@ -8,11 +8,24 @@ use solo_model::{Bytes, Criterion, Duration};
 pub enum ThreadsLack {
     /// A criterion that is none of fixed priorities.
     #[error(
-        "{} has no counterpart in stock Linux that keeps its meaning; criteria of fixed priorities have: RM, DM, FP, AFFINITY; EDF runs \
-         by sched_ext, with --scheduler sched-ext, and over all CPUs under SCHED_DEADLINE, with --scheduler deadline",
+        "{} has no counterpart in stock Linux that keeps its meaning; criteria of fixed priorities have: RM, DM, FP, AFFINITY, and RR; EDF runs \
+         with --scheduler ranks or sched-ext, and over all CPUs under SCHED_DEADLINE, with --scheduler deadline",
         .0.name()
     )]
     Criterion(Criterion),
+    /// Round robin with another quantum than the system's.
+    #[error(
+        "RR has a quantum of {quantum}, and SCHED_RR {}", match slice {
+            Some(slice) => format!("gives slices of {slice} here: quantum = \"{slice}\" in the scenario, or sysctl kernel.sched_rr_timeslice_ms"),
+            None => "does not say here how long its slices are".to_owned(),
+        }
+    )]
+    Slice {
+        /// The scenario's.
+        quantum: Duration,
+        /// The system's, where it says so.
+        slice: Option<Duration>,
+    },
     /// A criterion whose ranks change while a job waits, or that takes turns.
     #[error("{} gives jobs no rank that stays while they wait; EDF and criteria of fixed priorities do", .0.name())]
     NoRank(Criterion),
@@ -22,7 +35,7 @@ pub enum ThreadsLack {
     /// Threads that may not run on all CPUs under SCHED_DEADLINE.
     #[error(
         "Linux admits a thread to SCHED_DEADLINE that may run on all CPUs of the machine, of which {cpus} are online; the tasks {}: G-EDF on \
-         {cpus} cores does, or P- and C-EDF with --scheduler sched-ext",
+         {cpus} cores does, or P- and C-EDF with --scheduler ranks",
         if *global { format!("use {used}") } else { "are kept on some".to_owned() }
     )]
     NotAll {
@@ -75,8 +88,7 @@ pub enum ThreadsLack {
     },
     /// A lock that raises who holds it.
     #[error(
-        "`{lock}` raises who holds it, which Linux does for real-time priorities only: take a lock without protocol, or one of SCHED_FIFO's \
-         criteria"
+        "`{lock}` raises who holds it, which the ranks of jobs know nothing of: take a lock without protocol, or one of SCHED_FIFO's criteria"
     )]
     Raising {
         /// The lock.

@@ -3,11 +3,11 @@
 //! Each task is a thread. Absolute timers release its jobs, the steps of its work are executed on this machine's processor and
 //! memory, and Linux's own scheduler decides who runs: SCHED_FIFO with the priorities that the scenario's criterion gives, on
 //! the CPUs that its scope allows; tasks of best effort are ordinary threads (SCHED_OTHER). Or a [`Plane`] decides, a scheduler that is
-//! told how urgent each job is. No policy of Solocore decides anything here. What happens becomes the same [records](solo_model::record) as from any other machine.
+//! told how urgent each job is; [`Priorities`] is one made of SCHED_FIFO alone. What happens becomes the same [records](solo_model::record) as from any other machine.
 //!
 //! | | here |
 //! |---|---|
-//! | criteria | those of fixed priorities: RM, DM, FP, AFFINITY; on a plane, and over all CPUs under SCHED_DEADLINE, EDF as well. Others have no counterpart that keeps their meaning |
+//! | criteria | those of fixed priorities: RM, DM, FP, AFFINITY, and RR; on a plane, and over all CPUs under SCHED_DEADLINE, EDF as well. Others have no counterpart that keeps their meaning |
 //! | scopes | partitioned, clustered, global: sets of CPUs |
 //! | `compute` | computes until the thread has used this much of a CPU, as Linux accounts for it |
 //! | memory | real buffers, touched byte by byte in the order of the work; the loop around an access takes time, too |
@@ -21,6 +21,7 @@
 mod admit;
 mod asked;
 mod body;
+mod by_priority;
 mod compute;
 mod coordinate;
 mod counted;
@@ -40,6 +41,7 @@ mod task;
 mod timeline;
 
 pub use admit::admit;
+pub use by_priority::{Changes, Priorities};
 pub use coordinate::{Options, Ran, ThreadsError, Under, run};
 pub use counted::Counted;
 pub use host::Host;

@@ -136,6 +136,7 @@ impl Held {
 fn schedule(how: Scheduling) {
     let done = match how {
         Scheduling::Fifo(priority) => sched::fifo(priority),
+        Scheduling::RoundRobin(priority) => sched::round_robin(priority),
         Scheduling::Other | Scheduling::Ranked => sched::other(),
         Scheduling::Deadline { runtime, deadline, period } => sched::deadline(runtime, deadline, period),
     };

@@ -15,6 +15,8 @@ pub(crate) enum Scheduling {
     Other,
     /// SCHED_FIFO with this priority; the higher, the more urgent.
     Fifo(i32),
+    /// SCHED_RR with this priority: equals take turns, a slice each.
+    RoundRobin(i32),
     /// By the ranks of its jobs.
     Ranked,
     /// SCHED_DEADLINE: so much of a CPU in each period, by deadlines.
@@ -33,7 +35,7 @@ impl Scheduling {
     pub(crate) fn priority(self) -> Option<i32> {
         match self {
             Self::Other | Self::Ranked | Self::Deadline { .. } => None,
-            Self::Fifo(priority) => Some(priority),
+            Self::Fifo(priority) | Self::RoundRobin(priority) => Some(priority),
         }
     }
 }
@@ -75,21 +77,35 @@ pub(crate) fn reserved(experiment: &Experiment) -> Result<Vec<Scheduling>, Threa
 }
 
 /// How each task is scheduled, by its position: hard tasks above soft ones, within a class by the criterion; tasks of best
-/// effort below all. Equals share a priority. The highest one stays free for who ends the run.
+/// effort below all. Equals share a priority, and take turns where the criterion is round robin. The highest one stays free for who ends the
+/// run.
 ///
 /// # Errors
-/// Where the criterion is none of fixed priorities, or has more of them than SCHED_FIFO.
+/// Where the criterion is neither of fixed priorities nor round robin, has more priorities than SCHED_FIFO, or another quantum than SCHED_RR.
 pub(crate) fn assign(experiment: &Experiment, host: &Host) -> Result<Vec<Scheduling>, ThreadsLack> {
     let criterion = experiment.policy.criterion;
-    let Theory::Fixed(by) = criterion.facts().theory else { return Err(ThreadsLack::Criterion(criterion)) };
+    let facts = criterion.facts();
+    // Who is ordered by nothing, and has a quantum, is round robin.
+    let take_turns = facts.needs.is_empty() && facts.quantum.is_some();
+    let by = if let Theory::Fixed(by) = facts.theory { Some(by) } else { None };
+    if by.is_none() && !take_turns {
+        return Err(ThreadsLack::Criterion(criterion));
+    }
+    if take_turns && experiment.policy.quantum != host.slice {
+        let quantum = experiment.policy.quantum.unwrap_or(Duration::ZERO);
+        return Err(ThreadsLack::Slice { quantum, slice: host.slice });
+    }
     let key = |task: &Task| {
         let key = match by {
-            FixedBy::Period => task.release.period().map(|period| period.get()),
-            FixedBy::Deadline => task.relative_deadline().map(|deadline| deadline.get()),
-            FixedBy::Priority => task.priority.map(u64::from),
+            Some(FixedBy::Period) => task.release.period().map(|period| period.get()),
+            Some(FixedBy::Deadline) => task.relative_deadline().map(|deadline| deadline.get()),
+            Some(FixedBy::Priority) => task.priority.map(u64::from),
+            // All of a class are equals.
+            None => None,
         };
         (task.class, key.unwrap_or(u64::MAX))
     };
+    let scheduling = if take_turns { Scheduling::RoundRobin } else { Scheduling::Fifo };
     let real_time = |task: &&Task| task.class != TaskClass::BestEffort;
     let ranks: BTreeSet<_> = experiment.tasks.iter().filter(real_time).map(key).collect();
     let (lowest, highest) = host.priorities;
@@ -98,7 +114,7 @@ pub(crate) fn assign(experiment: &Experiment, host: &Host) -> Result<Vec<Schedul
         return Err(ThreadsLack::Priorities { needed: ranks.len(), available });
     }
     let one = |task: &Task| match ranks.iter().position(|rank| real_time(&task) && *rank == key(task)) {
-        Some(rank) => Scheduling::Fifo(highest - 1 - rank as i32),
+        Some(rank) => scheduling(highest - 1 - rank as i32),
         None => Scheduling::Other,
     };
     Ok(experiment.tasks.iter().map(one).collect())

@@ -46,6 +46,22 @@ pub fn fifo(priority: i32) -> io::Result<()> {
     scheduler(libc::SCHED_FIFO, priority)
 }
 
+/// Puts a thread of this number, as the kernel knows it, under SCHED_FIFO.
+///
+/// # Errors
+/// What the kernel says: `ESRCH` where the thread has ended.
+pub(crate) fn fifo_of(thread: u32, priority: i32) -> io::Result<()> {
+    scheduler_of(thread, libc::SCHED_FIFO, priority)
+}
+
+/// Puts the calling thread under SCHED_RR.
+///
+/// # Errors
+/// As [`fifo`].
+pub(crate) fn round_robin(priority: i32) -> io::Result<()> {
+    scheduler(libc::SCHED_RR, priority)
+}
+
 /// What `sched_setattr` takes (Linux's `struct sched_attr` as of 3.14).
 #[repr(C)]
 struct Attributes {
@@ -90,8 +106,13 @@ pub fn other() -> io::Result<()> {
 /// Asks the kernel itself: the C library of static programs refuses, because POSIX means the process and Linux the thread. The
 /// kernel's `sched_param` is a priority and nothing else.
 fn scheduler(policy: libc::c_int, priority: libc::c_int) -> io::Result<()> {
+    // Zero is who asks.
+    scheduler_of(0, policy, priority)
+}
+
+fn scheduler_of(thread: u32, policy: libc::c_int, priority: libc::c_int) -> io::Result<()> {
     // SAFETY: the kernel only reads the priority.
-    let result = unsafe { libc::syscall(libc::SYS_sched_setscheduler, 0, policy, &raw const priority) };
+    let result = unsafe { libc::syscall(libc::SYS_sched_setscheduler, thread, policy, &raw const priority) };
     checked(result as libc::c_int)
 }
 

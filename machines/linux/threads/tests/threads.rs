@@ -13,7 +13,8 @@ use solo_model::{
     TaskClass, TaskId,
 };
 use solo_threads::{
-    Host, Options, Plane, Ran, Ranking, ThreadsError, ThreadsLack, Under, admit, plane_domains, run,
+    Host, Options, Plane, Priorities, Ran, Ranking, ThreadsError, ThreadsLack, Under, admit, plane_domains,
+    run,
 };
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -215,6 +216,7 @@ fn what_linux_has_no_counterpart_for_is_refused() {
         priorities: (1, 99),
         memory: 1 << 30,
         real_time_share: None,
+        slice: Some(ms(100)),
     };
     let plain = || experiment(vec![once("a", 1, vec![compute(ms(1))])]);
     assert_eq!(admit(&plain(), &host), Ok(()));
@@ -357,6 +359,40 @@ fn what_ranks_cannot_keep_the_meaning_of_is_refused() {
     assert_eq!(plane_domains(&turns, &host), Err(ThreadsLack::NoRank(Criterion::Llf)));
 }
 
+/// Under RR two jobs that want more than a slice each take turns on a CPU, and under FP the one that was there first ends first. A hard
+/// task waits for neither.
+#[test]
+fn equals_take_turns_under_round_robin() {
+    let Some((host, _alone)) = host() else { return };
+    let Some(slice) = host.slice else {
+        return println!("skipped: SCHED_RR: the kernel does not say how long slices are");
+    };
+    let needs = Duration::new(slice.get() * 5 / 2);
+    let soft = |name: &str, offset| Task {
+        class: TaskClass::Soft,
+        release: Release::Once { offset },
+        priority: Some(5),
+        ..once(name, 5, vec![compute(needs)])
+    };
+    let hard = Task { release: Release::Once { offset: slice / 2 }, ..once("hard", 1, vec![compute(ms(1))]) };
+    let under = |criterion, quantum| {
+        let mut experiment = experiment(vec![soft("first", ms(0)), soft("second", ms(5)), hard.clone()]);
+        experiment.policy.criterion = criterion;
+        experiment.policy.quantum = quantum;
+        experiment
+    };
+    let ran = ran(&under(Criterion::RoundRobin, Some(slice)), &host);
+    let [first, second, hard_job] = [0, 1, 2].map(|task| jobs(&ran, task)[0].clone());
+    assert!(first.finish > second.start + slice, "{first:?} {second:?}");
+    assert!(first.preemptions >= 2 && second.preemptions >= 1, "{first:?} {second:?}");
+    assert!(hard_job.finish < second.finish && hard_job.finish < first.finish, "{hard_job:?}");
+    let in_turn = self::ran(&under(Criterion::StaticPriority, None), &host);
+    let (first, second) = (jobs(&in_turn, 0)[0].clone(), jobs(&in_turn, 1)[0].clone());
+    assert!(second.start >= first.finish, "{first:?} {second:?}");
+    let other = admit(&under(Criterion::RoundRobin, Some(slice / 2)), &host).unwrap_err();
+    assert_eq!(other, ThreadsLack::Slice { quantum: slice / 2, slice: Some(slice) });
+}
+
 /// Under G-EDF on all CPUs of this machine; nothing where Linux does not take threads under SCHED_DEADLINE here.
 fn reserved(tasks: Vec<Task>, host: &Host, jobs: u64) -> Option<Ran> {
     let policy = Policy::new(Scope::Global, Criterion::Edf);
@@ -482,4 +518,56 @@ fn jobs_are_counted_each_for_itself() {
             assert!(high - low < Duration::from_micros(500), "{count} and {}", job.executed);
         }
     }
+}
+
+/// Jobs that were done before as many more urgent ones as there are CPUs that had been there for two milliseconds when they began. Beginning is
+/// no sign: for some microseconds Linux lets a less urgent thread have a CPU until another CPU has sent the right one.
+fn against_the_order(ran: &Ran, tasks: u32, cpus: usize) -> Vec<(JobRecord, usize)> {
+    let all: Vec<&JobRecord> = (0..tasks).flat_map(|task| jobs(ran, task)).collect();
+    let waiting = |late: &JobRecord, job: &JobRecord| {
+        job.deadline < late.deadline && job.release + ms(2) < late.start && late.finish < job.finish
+    };
+    let before = |late: &JobRecord| all.iter().filter(|job| waiting(late, job)).count();
+    all.iter().map(|late| ((*late).clone(), before(late))).filter(|(_, before)| *before >= cpus).collect()
+}
+
+/// EDF by priorities that follow ranks: no job of a later deadline gets ahead of who is there. Rate monotonic priorities are found out by the same look.
+#[test]
+fn priorities_that_follow_ranks_are_edf() {
+    let Some((host, _alone)) = host() else { return };
+    if host.cpus.len() < 2 {
+        return println!("skipped: EDF by priorities: one CPU");
+    }
+    let task = |name: &str, core, period, needs| Task {
+        core,
+        work: Work { steps: vec![compute(ms(needs))] },
+        ..Task::new(name, TaskClass::Hard, Release::Periodic { period: ms(period), offset: Duration::ZERO })
+    };
+    // Nearly full: a short period is not a short deadline at all times.
+    let set = |core: Option<CoreId>| {
+        let one = [("a", 20, 6), ("b", 30, 9), ("c", 70, 26)];
+        let more = [("d", 25, 7), ("e", 45, 13)];
+        let of = |(name, period, needs)| task(name, core, period, needs);
+        one.into_iter().chain(more.into_iter().filter(|_| core.is_none())).map(of).collect::<Vec<_>>()
+    };
+    for (scope, core, cpus) in [(Scope::Partitioned, Some(CoreId(0)), 1), (Scope::Global, None, 2)] {
+        let tasks = set(core);
+        let count = tasks.len() as u32;
+        let policy = Policy::new(scope.clone(), Criterion::Edf);
+        let experiment = Experiment::new("edf", chip(2), policy, tasks, End::Jobs(16));
+        let domains = plane_domains(&experiment, &host).unwrap();
+        let plane = Priorities::new(&domains, &host).unwrap();
+        let key = |_: TaskId, deadline: Option<solo_model::Instant>| deadline.map_or(u64::MAX, |at| at.get());
+        let ranking = Ranking { plane: &plane, key: &key };
+        let ran =
+            run(&experiment, &host, Options { under: Under::Ranked(ranking), counted: None }, &|| false);
+        let ran = ran.expect("it runs");
+        let changes = plane.changes();
+        println!("{scope:?}: {changes:?}");
+        assert!(changes.count >= u64::from(count) * 16, "{changes:?}");
+        assert_eq!(against_the_order(&ran, count, cpus), [], "{scope:?}");
+    }
+    let monotonic = Policy::new(Scope::Partitioned, Criterion::Rm);
+    let monotonic = Experiment::new("rm", chip(2), monotonic, set(Some(CoreId(0))), End::Jobs(16));
+    assert_ne!(against_the_order(&ran(&monotonic, &host), 3, 1), []);
 }

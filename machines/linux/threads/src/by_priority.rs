@@ -1,0 +1,254 @@
+//! Criteria on stock Linux, without a module or eBPF: SCHED_FIFO's priorities, changed whenever the rank of a job does.
+//!
+//! While a thread waits for its next job it has that job's place among all others already. So nobody has to decide at a release: the timer
+//! wakes a thread whose priority is right, and the kernel runs the most urgent ones. Only who ends a job changes the order, and only by its own
+//! place: the order of all others never changes meanwhile, not even between two of the system calls that it takes.
+
+use crate::coordinate::ThreadsError;
+use crate::host::Host;
+use crate::lack::ThreadsLack;
+use crate::plane::{Plane, PlaneDomains};
+use crate::sched;
+use crate::sync::{Mutex, Wait};
+use solo_model::TaskId;
+use std::io;
+use std::sync::{Mutex as Data, MutexGuard, PoisonError};
+use std::time::Instant;
+
+/// How long changes of the order took are kept of so many.
+const KEPT: usize = 1 << 16;
+
+/// A plane of SCHED_FIFO's priorities.
+pub struct Priorities {
+    /// Taken before the orders are: a thread that is preempted in the middle of a change goes on where a more urgent one wants to change
+    /// something, too.
+    turn: Mutex,
+    orders: Data<Orders>,
+}
+
+/// How long it took to change the order, but for the last system call of each change, in nanoseconds.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Changes {
+    /// How often.
+    pub count: u64,
+    /// The middle of the first 65,536.
+    pub p50: u64,
+    /// What 99 % of them did not exceed.
+    pub p99: u64,
+    /// The longest of them.
+    pub max: u64,
+}
+
+/// All orders, and how long changes took.
+struct Orders {
+    /// Of threads that may meet on a CPU, the most urgent first.
+    groups: Vec<Vec<Place>>,
+    /// The group of each task.
+    of_task: Vec<usize>,
+    /// The priority of the most urgent thread.
+    highest: i32,
+    count: u64,
+    took: Vec<u64>,
+}
+
+/// A thread in an order.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Place {
+    key: u64,
+    task: TaskId,
+    thread: u32,
+}
+
+/// A thread gets this priority.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Given {
+    thread: u32,
+    priority: i32,
+}
+
+impl Priorities {
+    /// Nobody has a place yet. The host's highest priority stays free for who ends the run.
+    ///
+    /// # Errors
+    /// [`ThreadsLack::Priorities`] where there are fewer than threads, [`ThreadsError::Refused`] where the system has no such lock.
+    pub fn new(domains: &PlaneDomains, host: &Host) -> Result<Self, ThreadsError> {
+        let (lowest, highest) = host.priorities;
+        let (needed, available) = (domains.of_task.len(), usize::try_from(highest - lowest).unwrap_or(0));
+        if needed > available {
+            return Err(ThreadsLack::Priorities { needed, available }.into());
+        }
+        let turn = Mutex::new(true).map_err(|error| ThreadsError::Refused { what: "a lock", error })?;
+        Ok(Self { turn, orders: Data::new(Orders::new(domains, highest - 1)) })
+    }
+
+    /// How long changes of the order took.
+    pub fn changes(&self) -> Changes {
+        let Orders { count, took, .. } = &*self.orders();
+        let mut took = took.clone();
+        took.sort_unstable();
+        let at =
+            |per_mille: usize| took.get((took.len() * per_mille / 1000).min(took.len().saturating_sub(1)));
+        let [p50, p99, max] = [500, 990, 1000].map(|per_mille| at(per_mille).copied().unwrap_or(0));
+        Changes { count: *count, p50, p99, max }
+    }
+
+    fn orders(&self) -> MutexGuard<'_, Orders> {
+        self.orders.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Changes the orders, and gives threads their priorities in this order.
+    fn change(&self, change: impl FnOnce(&mut Orders) -> Vec<Given>) -> io::Result<()> {
+        let began = Instant::now();
+        while !self.turn.try_take() && self.turn.wait() == Wait::NotYet {}
+        let given = change(&mut self.orders());
+        let give = |Given { thread, priority }: Given| match sched::fifo_of(thread, priority) {
+            // It has ended.
+            Err(error) if error.raw_os_error() == Some(libc::ESRCH) => Ok(()),
+            other => other,
+        };
+        let (last, others) =
+            given.split_last().map_or((None, &[][..]), |(last, others)| (Some(*last), others));
+        let done = others.iter().copied().try_for_each(give);
+        // The last one may be who asks, and then it may lose its CPU with it: that is not what it takes.
+        self.orders().note(u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX));
+        let done = done.and_then(|()| last.map_or(Ok(()), give));
+        self.turn.give();
+        done
+    }
+}
+
+impl Plane for Priorities {
+    fn enter(&self, task: TaskId, thread: u32, key: u64) -> io::Result<()> {
+        self.change(|orders| orders.enter(task, thread, key))
+    }
+
+    fn rank(&self, task: TaskId, key: u64) -> io::Result<()> {
+        self.change(|orders| orders.rank(task, key))
+    }
+
+    fn look(&self) {}
+}
+
+impl Orders {
+    fn new(domains: &PlaneDomains, highest: i32) -> Self {
+        // Domains that have a CPU in common are one: their threads meet there.
+        let mut group: Vec<usize> = (0..domains.cpus.len()).collect();
+        for (one, cpus) in domains.cpus.iter().enumerate() {
+            for other in 0..one {
+                if cpus.iter().any(|cpu| domains.cpus[other].contains(cpu)) {
+                    let (from, to) = (group[one], group[other]);
+                    group.iter_mut().filter(|own| **own == from).for_each(|own| *own = to);
+                }
+            }
+        }
+        let of_task = domains.of_task.iter().map(|domain| group[*domain]).collect();
+        let groups = vec![Vec::new(); group.len()];
+        Self { groups, of_task, highest, count: 0, took: Vec::with_capacity(KEPT) }
+    }
+
+    fn note(&mut self, took: u64) {
+        self.count += 1;
+        if self.took.len() < KEPT {
+            self.took.push(took);
+        }
+    }
+
+    /// A thread has its first place.
+    fn enter(&mut self, task: TaskId, thread: u32, key: u64) -> Vec<Given> {
+        let Some(group) = self.of_task.get(task.index()).and_then(|group| self.groups.get_mut(*group)) else {
+            return Vec::new();
+        };
+        let place = position(group, key, task);
+        group.insert(place, Place { key, task, thread });
+        // The least urgent first: nobody is more urgent for a moment than who is before it.
+        given(group, self.highest, (place..group.len()).rev())
+    }
+
+    /// A thread has another place: those between the old and the new one each move by one, and it comes last.
+    fn rank(&mut self, task: TaskId, key: u64) -> Vec<Given> {
+        let Some(group) = self.of_task.get(task.index()).and_then(|group| self.groups.get_mut(*group)) else {
+            return Vec::new();
+        };
+        let Some(old) = group.iter().position(|place| place.task == task) else { return Vec::new() };
+        let own = group.remove(old);
+        let new = position(group, key, task);
+        group.insert(new, Place { key, ..own });
+        match new.cmp(&old) {
+            std::cmp::Ordering::Equal => Vec::new(),
+            std::cmp::Ordering::Greater => given(group, self.highest, old..=new),
+            std::cmp::Ordering::Less => given(group, self.highest, (new..=old).rev()),
+        }
+    }
+}
+
+/// Where a job of this key belongs: the lowest key first, of one key the lowest task.
+fn position(group: &[Place], key: u64, task: TaskId) -> usize {
+    group.partition_point(|place| (place.key, place.task) < (key, task))
+}
+
+/// The priorities of those at these places.
+fn given(group: &[Place], highest: i32, places: impl Iterator<Item = usize>) -> Vec<Given> {
+    let one = |place: usize| {
+        let priority = highest - i32::try_from(place).unwrap_or(i32::MAX);
+        Given { thread: group[place].thread, priority }
+    };
+    places.map(one).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use solo_model::{CoreId, CoreSet, SplitMix64};
+    use std::collections::BTreeMap;
+
+    fn domains(cpus: &[&[u16]], of_task: &[usize]) -> PlaneDomains {
+        let set = |cpus: &&[u16]| cpus.iter().fold(CoreSet::EMPTY, |set, cpu| set.with(CoreId(*cpu)));
+        PlaneDomains { cpus: cpus.iter().map(set).collect(), of_task: of_task.to_vec() }
+    }
+
+    /// Priorities given one after another, as the kernel sees them: who is before another is never less urgent, but for the one that moves.
+    #[test]
+    fn the_order_of_all_others_holds_between_any_two_changes() {
+        let mut random = SplitMix64::new(11);
+        for _ in 0..400 {
+            let tasks = 1 + random.below(20) as u32;
+            let mut orders = Orders::new(&domains(&[&[0]], &vec![0; tasks as usize]), 97);
+            let mut seen: BTreeMap<u32, i32> = BTreeMap::new();
+            for task in 0..tasks {
+                for given in orders.enter(TaskId(task), 100 + task, random.below(30)) {
+                    seen.insert(given.thread, given.priority);
+                }
+            }
+            for _ in 0..50 {
+                let moving = TaskId(random.below(u64::from(tasks)) as u32);
+                let key = random.below(30);
+                let given = orders.rank(moving, key);
+                let others: Vec<u32> = orders.groups[0]
+                    .iter()
+                    .filter(|place| place.task != moving)
+                    .map(|place| place.thread)
+                    .collect();
+                for Given { thread, priority } in given {
+                    seen.insert(thread, priority);
+                    let in_order: Vec<i32> = others.iter().map(|thread| seen[thread]).collect();
+                    assert!(in_order.is_sorted_by(|before, after| before >= after), "{in_order:?}");
+                }
+                let all: Vec<(u64, TaskId)> =
+                    orders.groups[0].iter().map(|place| (place.key, place.task)).collect();
+                assert!(all.is_sorted(), "{all:?}");
+                let in_order: Vec<i32> = orders.groups[0].iter().map(|place| seen[&place.thread]).collect();
+                assert!(in_order.is_sorted_by(|before, after| before > after), "{in_order:?}");
+                assert_eq!(in_order[0], 97);
+            }
+        }
+    }
+
+    #[test]
+    fn threads_that_never_meet_have_orders_of_their_own() {
+        let apart = Orders::new(&domains(&[&[0], &[1, 2], &[3]], &[0, 1, 2, 1]), 97);
+        assert_eq!(apart.of_task, [0, 1, 2, 1]);
+        let met = Orders::new(&domains(&[&[0], &[3], &[0, 1], &[1, 3], &[5]], &[0, 1, 2, 3, 4]), 97);
+        assert!(met.of_task[..4].iter().all(|group| *group == met.of_task[0]), "{:?}", met.of_task);
+        assert_ne!(met.of_task[4], met.of_task[0]);
+    }
+}
