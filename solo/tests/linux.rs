@@ -61,7 +61,7 @@ const WINDOWS: &str = "[isolation.partitions]\nall = [\"control\"]\n[[isolation.
 fn what_linux_cannot_do_is_refused_by_name() {
     let budgets = "[isolation.bandwidth]\ncores = { 5 = \"100MB/s\" }\n";
     let cases = [
-        (SCENARIO.replace("P-RM", "P-EDF"), "EDF runs with --scheduler ranks or sched-ext"),
+        (SCENARIO.replace("P-RM", "P-EDF"), "EDF and SJF run with --scheduler ranks or sched-ext"),
         (SCENARIO.replace("P-RM", "G-FCFS"), "FCFS has no counterpart"),
         (format!("{SCENARIO}{budgets}"), "budgets need counters that interrupt"),
         (format!("{SCENARIO}{WINDOWS}"), "windows"),
@@ -119,6 +119,18 @@ fn priorities_follow_the_ranks_of_jobs() {
     let answer: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(answer["manifest"]["tier"], "B");
     assert!(answer["manifest"]["host"].as_str().unwrap().contains("threads whose priorities follow ranks"));
+    // Shortest first, whatever the periods say.
+    let task = |name: &str, period: &str, wcet: &str| {
+        format!(
+            "[[task]]\nname = \"{name}\"\nclass = \"hard\"\ncore = 0\nperiod = \"{period}\"\nwcet = \"{wcet}\"\nwork = [{{ compute = \"{wcet}\" }}]\n"
+        )
+    };
+    let head = "name = \"shortest\"\nplatform = \"p4080\"\njobs = 4\n[scheduler]\npolicy = \"P-SJF\"\n";
+    let output = run(&format!("{head}{}{}", task("long", "40ms", "12ms"), task("short", "80ms", "1ms")));
+    let answer: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let response = |task: usize, of: &str| answer["report"]["tasks"][task]["response"][of].as_u64().unwrap();
+    let (long, short) = (response(0, "max_ns"), response(1, "p50_ns"));
+    assert!(long >= 13_000_000 && short < 6_000_000, "{long} {short}");
     // Who raises the holder of a lock would be put back by the next change of ranks.
     let raised = run(&SCENARIO.replace("P-RM", "P-EDF"));
     let why = String::from_utf8_lossy(&raised.stderr).into_owned();

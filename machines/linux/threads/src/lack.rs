@@ -8,8 +8,8 @@ use solo_model::{Bytes, Criterion, Duration};
 pub enum ThreadsLack {
     /// A criterion that is none of fixed priorities.
     #[error(
-        "{} has no counterpart in stock Linux that keeps its meaning; criteria of fixed priorities have: RM, DM, FP, AFFINITY, and RR; EDF runs \
-         with --scheduler ranks or sched-ext, and over all CPUs under SCHED_DEADLINE, with --scheduler deadline",
+        "{} has no counterpart in stock Linux that keeps its meaning; criteria of fixed priorities have: RM, DM, FP, AFFINITY, and RR; EDF and SJF run \
+         with --scheduler ranks or sched-ext, EDF over all CPUs under SCHED_DEADLINE, with --scheduler deadline",
         .0.name()
     )]
     Criterion(Criterion),
@@ -26,8 +26,8 @@ pub enum ThreadsLack {
         /// The system's, where it says so.
         slice: Option<Duration>,
     },
-    /// A criterion whose ranks change while a job waits, or that takes turns.
-    #[error("{} gives jobs no rank that stays while they wait; EDF and criteria of fixed priorities do", .0.name())]
+    /// A criterion whose ranks change while a job waits, that takes turns or does not preempt.
+    #[error("{} gives jobs no rank that stays while they wait and counts at once; EDF, SJF and criteria of fixed priorities do", .0.name())]
     NoRank(Criterion),
     /// A criterion other than EDF under SCHED_DEADLINE.
     #[error("{} is not what SCHED_DEADLINE does: it runs the earliest deadline first, EDF; criteria of fixed priorities run under SCHED_FIFO", .0.name())]

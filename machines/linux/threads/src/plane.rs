@@ -4,7 +4,6 @@ use crate::cpus::CpuCores;
 use crate::host::Host;
 use crate::lack::ThreadsLack;
 use crate::priorities;
-use solo_model::policy::Theory;
 use solo_model::work::LockProtocol;
 use solo_model::{CoreId, CoreSet, Experiment, Instant, TaskId};
 use std::io;
@@ -83,7 +82,9 @@ pub fn plane_domains(experiment: &Experiment, host: &Host) -> Result<PlaneDomain
 /// What a plane can't do.
 pub(crate) fn admit(experiment: &Experiment) -> Result<(), ThreadsLack> {
     let criterion = experiment.policy.criterion;
-    if criterion.facts().theory == Theory::None {
+    let facts = criterion.facts();
+    // Who has a quantum ranks jobs by the time or in turns; who does not preempt lets ranks wait.
+    if facts.quantum.is_some() || !facts.preemptive {
         return Err(ThreadsLack::NoRank(criterion));
     }
     let raises = |protocol| matches!(protocol, LockProtocol::Inheritance | LockProtocol::Ceiling);
