@@ -33,7 +33,7 @@ pub(crate) fn run(
     control: &Control<'_>,
 ) -> Result<Ranked, LabError> {
     let domains =
-        plane_domains(experiment, host).map_err(|lack| lacks(experiment, MachineLack::Linux(lack)))?;
+        plane_domains(experiment, host, false).map_err(|lack| lacks(experiment, MachineLack::Linux(lack)))?;
     dispatch(experiment.policy.criterion, UnderRanks { experiment, host, counted, control, domains })
 }
 
@@ -48,7 +48,7 @@ pub(crate) fn by_priority(
     control: &Control<'_>,
 ) -> Result<(Ran, Changes), LabError> {
     let domains =
-        plane_domains(experiment, host).map_err(|lack| lacks(experiment, MachineLack::Linux(lack)))?;
+        plane_domains(experiment, host, true).map_err(|lack| lacks(experiment, MachineLack::Linux(lack)))?;
     dispatch(experiment.policy.criterion, ByPriority { experiment, host, counted, control, domains })
 }
 

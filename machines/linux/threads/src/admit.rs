@@ -22,10 +22,10 @@ pub fn admit(experiment: &Experiment, host: &Host) -> Result<(), ThreadsLack> {
     with_fifo(host, highest)
 }
 
-/// The same where a plane schedules hard and soft tasks.
-pub(crate) fn admit_ranked(experiment: &Experiment, host: &Host) -> Result<(), ThreadsLack> {
+/// The same where a plane schedules hard and soft tasks, which inherits or does not.
+pub(crate) fn admit_ranked(experiment: &Experiment, host: &Host, inherits: bool) -> Result<(), ThreadsLack> {
     plain(experiment)?;
-    plane::admit(experiment)?;
+    plane::admit(experiment, inherits)?;
     room(experiment, host)?;
     // Who watches over the run.
     with_fifo(host, Some(host.priorities.1))

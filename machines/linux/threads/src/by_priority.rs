@@ -126,6 +126,11 @@ impl Plane for Priorities {
         self.change(|orders| orders.rank(task, key))
     }
 
+    /// The kernel raises who holds such a lock, and keeps it raised where its own priority changes meanwhile.
+    fn inherits(&self) -> bool {
+        true
+    }
+
     fn look(&self) {}
 }
 

@@ -157,7 +157,7 @@ pub(crate) fn run_roles(
         }
         Under::Deadline => (admit_deadline(experiment, host)?, None),
         Under::Ranked(ranking) => {
-            admit_ranked(experiment, host)?;
+            admit_ranked(experiment, host, ranking.plane.inherits())?;
             (priorities::ranked(experiment), Some(ranking))
         }
     };

@@ -23,6 +23,11 @@ pub trait Plane: Sync {
     /// What the system says.
     fn rank(&self, task: TaskId, key: u64) -> io::Result<()>;
 
+    /// True where who holds a lock with inheritance is as urgent as the most urgent who waits for it.
+    fn inherits(&self) -> bool {
+        false
+    }
+
     /// Looks after itself: called some hundred times a second, by a thread that is more urgent than all others.
     fn look(&self);
 }
@@ -52,9 +57,13 @@ pub struct PlaneDomains {
 ///
 /// # Errors
 /// Where a plane can't keep the meaning of the experiment: a criterion whose ranks change while a job waits, or locks that raise who
-/// holds them.
-pub fn plane_domains(experiment: &Experiment, host: &Host) -> Result<PlaneDomains, ThreadsLack> {
-    admit(experiment)?;
+/// holds them, unless it [`inherits`](Plane::inherits) and they do no more.
+pub fn plane_domains(
+    experiment: &Experiment,
+    host: &Host,
+    inherits: bool,
+) -> Result<PlaneDomains, ThreadsLack> {
+    admit(experiment, inherits)?;
     let used = priorities::used_cores(experiment);
     if used.len() > host.cpus.len() {
         return Err(ThreadsLack::Cpus { needed: used.len(), available: host.cpus.len() });
@@ -79,15 +88,19 @@ pub fn plane_domains(experiment: &Experiment, host: &Host) -> Result<PlaneDomain
     Ok(domains)
 }
 
-/// What a plane can't do.
-pub(crate) fn admit(experiment: &Experiment) -> Result<(), ThreadsLack> {
+/// What a plane can't do that inherits, or does not.
+pub(crate) fn admit(experiment: &Experiment, inherits: bool) -> Result<(), ThreadsLack> {
     let criterion = experiment.policy.criterion;
     let facts = criterion.facts();
     // Who has a quantum ranks jobs by the time or in turns; who does not preempt lets ranks wait.
     if facts.quantum.is_some() || !facts.preemptive {
         return Err(ThreadsLack::NoRank(criterion));
     }
-    let raises = |protocol| matches!(protocol, LockProtocol::Inheritance | LockProtocol::Ceiling);
+    let raises = |protocol| match protocol {
+        LockProtocol::Inheritance => !inherits,
+        LockProtocol::Ceiling => true,
+        LockProtocol::Plain | LockProtocol::Semaphore { .. } => false,
+    };
     match experiment.locks.iter().find(|lock| raises(lock.protocol)) {
         Some(lock) => Err(ThreadsLack::Raising { lock: lock.name.clone() }),
         None => Ok(()),

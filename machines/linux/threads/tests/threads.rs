@@ -334,8 +334,11 @@ fn domains_are_the_cpus_that_tasks_share() {
     let host = Host { cpus: vec![2, 5], ..Host::look() };
     let both = |scope| {
         let hard = |name, core| periodic(name, core, TaskClass::Hard, Duration::ZERO);
-        let found =
-            plane_domains(&edf(vec![hard("a", 0), hard("b", 1), hard("c", 0)], scope, End::Jobs(1)), &host);
+        let found = plane_domains(
+            &edf(vec![hard("a", 0), hard("b", 1), hard("c", 0)], scope, End::Jobs(1)),
+            &host,
+            false,
+        );
         let found = found.expect("it can be ranked");
         let cpus = |set: &solo_model::CoreSet| set.iter().map(|cpu| cpu.0).collect::<Vec<_>>();
         (found.cpus.iter().map(cpus).collect::<Vec<_>>(), found.of_task)
@@ -344,7 +347,7 @@ fn domains_are_the_cpus_that_tasks_share() {
     assert_eq!(both(Scope::Global), (vec![vec![2, 5]], vec![0, 0, 0]));
     let far = Host { cpus: vec![2, 64], ..Host::look() };
     let one = edf(vec![periodic("a", 1, TaskClass::Hard, Duration::ZERO)], Scope::Global, End::Jobs(1));
-    assert_eq!(plane_domains(&one, &far), Err(ThreadsLack::Number { cpu: 64, most: 63 }));
+    assert_eq!(plane_domains(&one, &far, false), Err(ThreadsLack::Number { cpu: 64, most: 63 }));
 }
 
 #[test]
@@ -353,10 +356,10 @@ fn what_ranks_cannot_keep_the_meaning_of_is_refused() {
     let task = || vec![periodic("a", 0, TaskClass::Hard, Duration::ZERO)];
     let mut raising = edf(task(), Scope::Partitioned, End::Jobs(1));
     raising.locks = vec![lock("plain", LockProtocol::Plain), lock("bus", LockProtocol::Inheritance)];
-    assert_eq!(plane_domains(&raising, &host), Err(ThreadsLack::Raising { lock: "bus".into() }));
+    assert_eq!(plane_domains(&raising, &host, false), Err(ThreadsLack::Raising { lock: "bus".into() }));
     let mut turns = edf(task(), Scope::Partitioned, End::Jobs(1));
     turns.policy = Policy::new(Scope::Partitioned, Criterion::Llf);
-    assert_eq!(plane_domains(&turns, &host), Err(ThreadsLack::NoRank(Criterion::Llf)));
+    assert_eq!(plane_domains(&turns, &host, true), Err(ThreadsLack::NoRank(Criterion::Llf)));
 }
 
 /// Under RR two jobs that want more than a slice each take turns on a CPU, and under FP the one that was there first ends first. A hard
@@ -520,6 +523,42 @@ fn jobs_are_counted_each_for_itself() {
     }
 }
 
+/// Under EDF by priorities who holds a lock is raised by who waits for it, also where its own priority changes meanwhile: `top` is first, then
+/// last, and everybody's place with it.
+#[test]
+fn priorities_that_follow_ranks_are_inherited() {
+    let Some((host, _alone)) = host() else { return };
+    let with = |protocol| {
+        let by = |deadline, task: Task| Task { deadline: Some(ms(deadline)), ..task };
+        let low = vec![Step::Acquire(BUS), Step::Release(GO), compute(ms(50)), Step::Release(BUS)];
+        let middle = vec![Step::Acquire(NEXT), compute(ms(50))];
+        let section = [Step::Acquire(BUS), compute(ms(1)), Step::Release(BUS)];
+        let high = [Step::Acquire(GO), Step::Release(NEXT)].into_iter().chain(section).collect();
+        let release = Release::Periodic { period: ms(400), offset: ms(10) };
+        let tasks = vec![
+            by(300, once("low", 1, low)),
+            by(200, once("middle", 1, middle)),
+            by(100, once("high", 1, high)),
+            by(40, Task { release, ..once("top", 1, vec![compute(ms(1))]) }),
+        ];
+        let mut experiment = experiment(tasks);
+        experiment.policy = Policy::new(Scope::Partitioned, Criterion::Edf);
+        experiment.end = End::At(ms(400));
+        experiment.locks = vec![lock("bus", protocol), signal("go"), signal("next")];
+        let plane = Priorities::new(&plane_domains(&experiment, &host, true).unwrap(), &host).unwrap();
+        let key = |_: TaskId, deadline: Option<solo_model::Instant>| deadline.map_or(u64::MAX, |at| at.get());
+        let ranking = Ranking { plane: &plane, key: &key };
+        run(&experiment, &host, Options { under: Under::Ranked(ranking), counted: None }, &|| false)
+            .expect("it runs")
+    };
+    for (protocol, inverts) in [(LockProtocol::Plain, true), (LockProtocol::Inheritance, false)] {
+        let ran = with(protocol);
+        let [low, middle, high, top] = [0, 1, 2, 3].map(|task| jobs(&ran, task)[0].clone());
+        assert!(top.start > low.start && top.finish < low.finish, "{top:?} {low:?}");
+        assert_eq!(high.finish > middle.finish, inverts, "{protocol:?}");
+    }
+}
+
 /// Jobs that were done before as many more urgent ones as there are CPUs that had been there for two milliseconds when they began. Beginning is
 /// no sign: for some microseconds Linux lets a less urgent thread have a CPU until another CPU has sent the right one.
 fn against_the_order(ran: &Ran, tasks: u32, cpus: usize) -> Vec<(JobRecord, usize)> {
@@ -555,7 +594,7 @@ fn priorities_that_follow_ranks_are_edf() {
         let count = tasks.len() as u32;
         let policy = Policy::new(scope.clone(), Criterion::Edf);
         let experiment = Experiment::new("edf", chip(2), policy, tasks, End::Jobs(16));
-        let domains = plane_domains(&experiment, &host).unwrap();
+        let domains = plane_domains(&experiment, &host, true).unwrap();
         let plane = Priorities::new(&domains, &host).unwrap();
         let key = |_: TaskId, deadline: Option<solo_model::Instant>| deadline.map_or(u64::MAX, |at| at.get());
         let ranking = Ranking { plane: &plane, key: &key };
