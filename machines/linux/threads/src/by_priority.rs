@@ -15,15 +15,14 @@ use std::io;
 use std::sync::{Mutex as Data, MutexGuard, PoisonError};
 use std::time::Instant;
 
-/// How long changes of the order took are kept of so many.
-const KEPT: usize = 1 << 16;
+/// So many changes of each order are kept, how long they took.
+const KEPT: usize = 1 << 14;
 
 /// A plane of SCHED_FIFO's priorities.
 pub struct Priorities {
-    /// Taken before the orders are: a thread that is preempted in the middle of a change goes on where a more urgent one wants to change
-    /// something, too.
-    turn: Mutex,
-    orders: Data<Orders>,
+    groups: Vec<Group>,
+    /// The group of each task.
+    of_task: Vec<usize>,
 }
 
 /// How long it took to change the order, but for the last system call of each change, in nanoseconds.
@@ -31,7 +30,7 @@ pub struct Priorities {
 pub struct Changes {
     /// How often.
     pub count: u64,
-    /// The middle of the first 65,536.
+    /// The middle of the first 16,384 of each order.
     pub p50: u64,
     /// What 99 % of them did not exceed.
     pub p99: u64,
@@ -39,13 +38,18 @@ pub struct Changes {
     pub max: u64,
 }
 
-/// All orders, and how long changes took.
-struct Orders {
-    /// Of threads that may meet on a CPU, the most urgent first.
-    groups: Vec<Vec<Place>>,
-    /// The group of each task.
-    of_task: Vec<usize>,
-    /// The priority of the most urgent thread.
+/// Threads that may meet on a CPU. Those that never do wait for nothing of each other.
+struct Group {
+    /// Taken before the order is: a thread that is preempted in the middle of a change goes on where a more urgent one of the group wants to
+    /// change something, too.
+    turn: Mutex,
+    order: Data<Order>,
+}
+
+/// The threads of a group, the most urgent first, and how long changes took.
+struct Order {
+    places: Vec<Place>,
+    /// The priority of the most urgent one.
     highest: i32,
     count: u64,
     took: Vec<u64>,
@@ -77,53 +81,42 @@ impl Priorities {
         if needed > available {
             return Err(ThreadsLack::Priorities { needed, available }.into());
         }
-        let turn = Mutex::new(true).map_err(|error| ThreadsError::Refused { what: "a lock", error })?;
-        Ok(Self { turn, orders: Data::new(Orders::new(domains, highest - 1)) })
+        let group = |_: &_| {
+            let turn = Mutex::new(true).map_err(|error| ThreadsError::Refused { what: "a lock", error })?;
+            Ok(Group { turn, order: Data::new(Order::new(highest - 1)) })
+        };
+        let groups = domains.cpus.iter().map(group).collect::<Result<_, ThreadsError>>()?;
+        Ok(Self { groups, of_task: groups_of(domains) })
     }
 
     /// How long changes of the order took.
     pub fn changes(&self) -> Changes {
-        let Orders { count, took, .. } = &*self.orders();
-        let mut took = took.clone();
+        let (mut count, mut took) = (0, Vec::new());
+        for group in &self.groups {
+            let order = group.order();
+            count += order.count;
+            took.extend_from_slice(&order.took);
+        }
         took.sort_unstable();
         let at =
             |per_mille: usize| took.get((took.len() * per_mille / 1000).min(took.len().saturating_sub(1)));
         let [p50, p99, max] = [500, 990, 1000].map(|per_mille| at(per_mille).copied().unwrap_or(0));
-        Changes { count: *count, p50, p99, max }
+        Changes { count, p50, p99, max }
     }
 
-    fn orders(&self) -> MutexGuard<'_, Orders> {
-        self.orders.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Changes the orders, and gives threads their priorities in this order.
-    fn change(&self, change: impl FnOnce(&mut Orders) -> Vec<Given>) -> io::Result<()> {
-        let began = Instant::now();
-        while !self.turn.try_take() && self.turn.wait() == Wait::NotYet {}
-        let given = change(&mut self.orders());
-        let give = |Given { thread, priority }: Given| match sched::fifo_of(thread, priority) {
-            // It has ended.
-            Err(error) if error.raw_os_error() == Some(libc::ESRCH) => Ok(()),
-            other => other,
-        };
-        let (last, others) =
-            given.split_last().map_or((None, &[][..]), |(last, others)| (Some(*last), others));
-        let done = others.iter().copied().try_for_each(give);
-        // The last one may be who asks, and then it may lose its CPU with it: that is not what it takes.
-        self.orders().note(u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX));
-        let done = done.and_then(|()| last.map_or(Ok(()), give));
-        self.turn.give();
-        done
+    fn group(&self, task: TaskId) -> Option<&Group> {
+        self.groups.get(*self.of_task.get(task.index())?)
     }
 }
 
 impl Plane for Priorities {
     fn enter(&self, task: TaskId, thread: u32, key: u64) -> io::Result<()> {
-        self.change(|orders| orders.enter(task, thread, key))
+        let place = Place { key, task, thread };
+        self.group(task).map_or(Ok(()), |group| group.change(|order| order.enter(place)))
     }
 
     fn rank(&self, task: TaskId, key: u64) -> io::Result<()> {
-        self.change(|orders| orders.rank(task, key))
+        self.group(task).map_or(Ok(()), |group| group.change(|order| order.rank(task, key)))
     }
 
     /// The kernel raises who holds such a lock, and keeps it raised where its own priority changes meanwhile.
@@ -134,21 +127,49 @@ impl Plane for Priorities {
     fn look(&self) {}
 }
 
-impl Orders {
-    fn new(domains: &PlaneDomains, highest: i32) -> Self {
-        // Domains that have a CPU in common are one: their threads meet there.
-        let mut group: Vec<usize> = (0..domains.cpus.len()).collect();
-        for (one, cpus) in domains.cpus.iter().enumerate() {
-            for other in 0..one {
-                if cpus.iter().any(|cpu| domains.cpus[other].contains(cpu)) {
-                    let (from, to) = (group[one], group[other]);
-                    group.iter_mut().filter(|own| **own == from).for_each(|own| *own = to);
-                }
+/// The group of each task: domains that have a CPU in common are one, for their threads meet there.
+fn groups_of(domains: &PlaneDomains) -> Vec<usize> {
+    let mut group: Vec<usize> = (0..domains.cpus.len()).collect();
+    for (one, cpus) in domains.cpus.iter().enumerate() {
+        for other in 0..one {
+            if cpus.iter().any(|cpu| domains.cpus[other].contains(cpu)) {
+                let (from, to) = (group[one], group[other]);
+                group.iter_mut().filter(|own| **own == from).for_each(|own| *own = to);
             }
         }
-        let of_task = domains.of_task.iter().map(|domain| group[*domain]).collect();
-        let groups = vec![Vec::new(); group.len()];
-        Self { groups, of_task, highest, count: 0, took: Vec::with_capacity(KEPT) }
+    }
+    domains.of_task.iter().map(|domain| group[*domain]).collect()
+}
+
+impl Group {
+    fn order(&self) -> MutexGuard<'_, Order> {
+        self.order.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Changes the order, and gives threads their priorities one after another.
+    fn change(&self, change: impl FnOnce(&mut Order) -> Vec<Given>) -> io::Result<()> {
+        let began = Instant::now();
+        while !self.turn.try_take() && self.turn.wait() == Wait::NotYet {}
+        let given = change(&mut self.order());
+        let give = |Given { thread, priority }: Given| match sched::fifo_of(thread, priority) {
+            // It has ended.
+            Err(error) if error.raw_os_error() == Some(libc::ESRCH) => Ok(()),
+            other => other,
+        };
+        let (last, others) =
+            given.split_last().map_or((None, &[][..]), |(last, others)| (Some(*last), others));
+        let done = others.iter().copied().try_for_each(give);
+        // The last one may be who asks, and then it may lose its CPU with it: that is not what it takes.
+        self.order().note(u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX));
+        let done = done.and_then(|()| last.map_or(Ok(()), give));
+        self.turn.give();
+        done
+    }
+}
+
+impl Order {
+    fn new(highest: i32) -> Self {
+        Self { places: Vec::new(), highest, count: 0, took: Vec::with_capacity(KEPT) }
     }
 
     fn note(&mut self, took: u64) {
@@ -159,45 +180,39 @@ impl Orders {
     }
 
     /// A thread has its first place.
-    fn enter(&mut self, task: TaskId, thread: u32, key: u64) -> Vec<Given> {
-        let Some(group) = self.of_task.get(task.index()).and_then(|group| self.groups.get_mut(*group)) else {
-            return Vec::new();
-        };
-        let place = position(group, key, task);
-        group.insert(place, Place { key, task, thread });
+    fn enter(&mut self, own: Place) -> Vec<Given> {
+        let place = self.position(own.key, own.task);
+        self.places.insert(place, own);
         // The least urgent first: nobody is more urgent for a moment than who is before it.
-        given(group, self.highest, (place..group.len()).rev())
+        self.given((place..self.places.len()).rev())
     }
 
     /// A thread has another place: those between the old and the new one each move by one, and it comes last.
     fn rank(&mut self, task: TaskId, key: u64) -> Vec<Given> {
-        let Some(group) = self.of_task.get(task.index()).and_then(|group| self.groups.get_mut(*group)) else {
-            return Vec::new();
-        };
-        let Some(old) = group.iter().position(|place| place.task == task) else { return Vec::new() };
-        let own = group.remove(old);
-        let new = position(group, key, task);
-        group.insert(new, Place { key, ..own });
+        let Some(old) = self.places.iter().position(|place| place.task == task) else { return Vec::new() };
+        let own = self.places.remove(old);
+        let new = self.position(key, task);
+        self.places.insert(new, Place { key, ..own });
         match new.cmp(&old) {
             std::cmp::Ordering::Equal => Vec::new(),
-            std::cmp::Ordering::Greater => given(group, self.highest, old..=new),
-            std::cmp::Ordering::Less => given(group, self.highest, (new..=old).rev()),
+            std::cmp::Ordering::Greater => self.given(old..=new),
+            std::cmp::Ordering::Less => self.given((new..=old).rev()),
         }
     }
-}
 
-/// Where a job of this key belongs: the lowest key first, of one key the lowest task.
-fn position(group: &[Place], key: u64, task: TaskId) -> usize {
-    group.partition_point(|place| (place.key, place.task) < (key, task))
-}
+    /// Where a job of this key belongs: the lowest key first, of one key the lowest task.
+    fn position(&self, key: u64, task: TaskId) -> usize {
+        self.places.partition_point(|place| (place.key, place.task) < (key, task))
+    }
 
-/// The priorities of those at these places.
-fn given(group: &[Place], highest: i32, places: impl Iterator<Item = usize>) -> Vec<Given> {
-    let one = |place: usize| {
-        let priority = highest - i32::try_from(place).unwrap_or(i32::MAX);
-        Given { thread: group[place].thread, priority }
-    };
-    places.map(one).collect()
+    /// The priorities of those at these places.
+    fn given(&self, places: impl Iterator<Item = usize>) -> Vec<Given> {
+        let one = |place: usize| {
+            let priority = self.highest - i32::try_from(place).unwrap_or(i32::MAX);
+            Given { thread: self.places[place].thread, priority }
+        };
+        places.map(one).collect()
+    }
 }
 
 #[cfg(test)]
@@ -217,18 +232,20 @@ mod tests {
         let mut random = SplitMix64::new(11);
         for _ in 0..400 {
             let tasks = 1 + random.below(20) as u32;
-            let mut orders = Orders::new(&domains(&[&[0]], &vec![0; tasks as usize]), 97);
+            let mut order = Order::new(97);
             let mut seen: BTreeMap<u32, i32> = BTreeMap::new();
             for task in 0..tasks {
-                for given in orders.enter(TaskId(task), 100 + task, random.below(30)) {
+                let place = Place { key: random.below(30), task: TaskId(task), thread: 100 + task };
+                for given in order.enter(place) {
                     seen.insert(given.thread, given.priority);
                 }
             }
             for _ in 0..50 {
                 let moving = TaskId(random.below(u64::from(tasks)) as u32);
                 let key = random.below(30);
-                let given = orders.rank(moving, key);
-                let others: Vec<u32> = orders.groups[0]
+                let given = order.rank(moving, key);
+                let others: Vec<u32> = order
+                    .places
                     .iter()
                     .filter(|place| place.task != moving)
                     .map(|place| place.thread)
@@ -239,9 +256,9 @@ mod tests {
                     assert!(in_order.is_sorted_by(|before, after| before >= after), "{in_order:?}");
                 }
                 let all: Vec<(u64, TaskId)> =
-                    orders.groups[0].iter().map(|place| (place.key, place.task)).collect();
+                    order.places.iter().map(|place| (place.key, place.task)).collect();
                 assert!(all.is_sorted(), "{all:?}");
-                let in_order: Vec<i32> = orders.groups[0].iter().map(|place| seen[&place.thread]).collect();
+                let in_order: Vec<i32> = order.places.iter().map(|place| seen[&place.thread]).collect();
                 assert!(in_order.is_sorted_by(|before, after| before > after), "{in_order:?}");
                 assert_eq!(in_order[0], 97);
             }
@@ -250,10 +267,8 @@ mod tests {
 
     #[test]
     fn threads_that_never_meet_have_orders_of_their_own() {
-        let apart = Orders::new(&domains(&[&[0], &[1, 2], &[3]], &[0, 1, 2, 1]), 97);
-        assert_eq!(apart.of_task, [0, 1, 2, 1]);
-        let met = Orders::new(&domains(&[&[0], &[3], &[0, 1], &[1, 3], &[5]], &[0, 1, 2, 3, 4]), 97);
-        assert!(met.of_task[..4].iter().all(|group| *group == met.of_task[0]), "{:?}", met.of_task);
-        assert_ne!(met.of_task[4], met.of_task[0]);
+        assert_eq!(groups_of(&domains(&[&[0], &[1, 2], &[3]], &[0, 1, 2, 1])), [0, 1, 2, 1]);
+        let met = groups_of(&domains(&[&[0], &[3], &[0, 1], &[1, 3], &[5]], &[0, 1, 2, 3, 4]));
+        assert!(met[..4].iter().all(|group| *group == met[0]) && met[4] != met[0], "{met:?}");
     }
 }
