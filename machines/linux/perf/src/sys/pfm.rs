@@ -11,6 +11,8 @@ use std::sync::Mutex;
 /// The names under which the library is found: with its version, as packages without headers install it.
 const FILES: [&str; 2] = ["libpfm.so.4", "libpfm.so"];
 const SUCCESS: c_int = 0;
+/// `PFM_ERR_NOTSUPP`.
+const NOT_SUPPORTED: c_int = -1;
 /// `PFM_OS_PERF_EVENT`: encodings as `perf_event_open` takes them.
 const OS_PERF_EVENT: c_int = 1;
 /// `PFM_PLM0 | PFM_PLM3`: both modes; who counts decides later.
@@ -113,6 +115,14 @@ unsafe fn text(text: *const c_char) -> String {
     }
     // SAFETY: as the caller promises.
     unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
+}
+
+/// Why the library gives an event no code.
+pub(crate) struct Refused {
+    /// The kernel of this machine lacks what counts it.
+    pub(crate) unsupported: bool,
+    /// In the library's words.
+    pub(crate) why: String,
 }
 
 impl Pfm {
@@ -244,8 +254,9 @@ impl Pfm {
 
     /// What `perf_event_open` takes for a name with unit masks and modifiers: type and configuration words; else what
     /// the library says.
-    pub(crate) fn encode(&self, name: &str) -> Result<(u32, [u64; 3]), String> {
-        let name = CString::new(name).map_err(|_| "a zero byte in a name".to_owned())?;
+    pub(crate) fn encode(&self, name: &str) -> Result<(u32, [u64; 3]), Refused> {
+        let other = |why: &str| Refused { unsupported: false, why: why.to_owned() };
+        let name = CString::new(name).map_err(|_| other("a zero byte in a name"))?;
         let encoded = self.with(|library| {
             // SAFETY: as in `pmus`; the name is zero-terminated and lives through the call, and the attributes are
             // larger than what any version of the library writes. The text of an error is the library's constant.
@@ -263,12 +274,15 @@ impl Pfm {
                 arguments.size = size_of::<EncodeArguments>();
                 let code = encode(name.as_ptr(), BOTH_MODES, OS_PERF_EVENT, (&raw mut arguments).cast());
                 if code != SUCCESS {
-                    return Some(Err(text(explain(code))));
+                    return Some(Err(Refused {
+                        unsupported: code == NOT_SUPPORTED,
+                        why: text(explain(code)),
+                    }));
                 }
                 let words = [attr.config, attr.__bindgen_anon_3.config1, attr.__bindgen_anon_4.config2];
                 Some(Ok((attr.type_, words)))
             }
         });
-        encoded.unwrap_or_else(|| Err("the library lacks a function of version 4".to_owned()))
+        encoded.unwrap_or_else(|| Err(other("the library lacks a function of version 4")))
     }
 }
