@@ -8,8 +8,7 @@ use solo_model::{EventId, Experiment};
 use solo_report::run::{Repeated, Tier};
 use solo_report::{CoreReport, EndReason, FinishedRun, Manifest, Report, RunEnd, RunWriter, Shortfalls};
 use solo_store::Folder;
-pub use solo_threads::Changes;
-pub use solo_threads::Counted;
+pub use solo_threads::{Changes, Counted};
 use solo_threads::{Host, Options, Ran, Under};
 
 /// What threads of this Linux made of an experiment, before anything is written.
@@ -17,15 +16,50 @@ use solo_threads::{Host, Options, Ran, Under};
 pub struct LinuxRun {
     ran: Ran,
     host: Host,
-    scheduler: Scheduler,
     /// What was counted of jobs.
     counted: Vec<EventId>,
-    /// Where priorities follow ranks, how often and how fast.
-    changes: Option<Changes>,
-    /// Where a scheduler in eBPF took the decisions.
-    repeated: Option<Repeated>,
-    /// Why the kernel put its own scheduler back before the end.
-    ejected: Option<String>,
+    decided: Decided,
+}
+
+/// Who decided, and what is known of the decisions.
+#[derive(Debug)]
+enum Decided {
+    /// Linux under SCHED_FIFO or SCHED_RR.
+    Priorities,
+    /// Linux under SCHED_DEADLINE.
+    Deadline,
+    /// The criterion outside the kernel: how often the order was changed and how long that took.
+    Ranks(Changes),
+    /// A scheduler in eBPF: what came of repeating it, and why the kernel put its own scheduler back before the end.
+    SchedExt { repeated: Repeated, ejected: Option<String> },
+}
+
+impl Decided {
+    /// How threads were scheduled.
+    const fn class(&self) -> &'static str {
+        match self {
+            Self::Priorities | Self::SchedExt { .. } => "threads",
+            Self::Deadline => "threads under SCHED_DEADLINE",
+            Self::Ranks(_) => "threads whose priorities follow ranks",
+        }
+    }
+
+    /// How close the code that decided is to the criterion.
+    const fn tier(&self) -> Tier {
+        match self {
+            Self::Priorities | Self::Deadline => Tier::Native,
+            Self::Ranks(_) => Tier::B,
+            Self::SchedExt { .. } => Tier::C,
+        }
+    }
+
+    /// Threads have real-time priorities, of which Linux keeps a share back.
+    const fn has_share(&self) -> bool {
+        match self {
+            Self::Priorities | Self::Ranks(_) => true,
+            Self::Deadline | Self::SchedExt { .. } => false,
+        }
+    }
 }
 
 /// Who schedules the threads of a run.
@@ -57,38 +91,30 @@ impl LinuxRun {
         let host = Host::look();
         control.progress.step(Step::Threads { count: experiment.tasks.len() });
         let ids = counted.map_or_else(Vec::new, |counted| counted.ids().to_vec());
-        let under = match scheduler {
-            Scheduler::Fifo => Under::Fifo,
-            Scheduler::Deadline => Under::Deadline,
+        let plain = |under| {
+            let options = Options { under, counted };
+            let ran = solo_threads::run(experiment, &host, options, &|| control.cancel.requested());
+            ran.map_err(|error| ranked::threads(experiment, error))
+        };
+        let (ran, decided) = match scheduler {
+            Scheduler::Fifo => (plain(Under::Fifo)?, Decided::Priorities),
+            Scheduler::Deadline => (plain(Under::Deadline)?, Decided::Deadline),
             Scheduler::Ranks => {
                 let (ran, changes) = ranked::by_priority(experiment, &host, counted, control)?;
-                let changes = Some(changes);
-                return Ok(Self {
-                    ran,
-                    host,
-                    scheduler,
-                    counted: ids,
-                    changes,
-                    repeated: None,
-                    ejected: None,
-                });
+                (ran, Decided::Ranks(changes))
             }
             Scheduler::SchedExt => {
                 let Ranked { ran, repeated, ejected } = ranked::run(experiment, &host, counted, control)?;
                 let ejected = ejected.map(|ejected| ejected.to_string());
-                let repeated = Some(repeated);
-                return Ok(Self { ran, host, scheduler, counted: ids, changes: None, repeated, ejected });
+                (ran, Decided::SchedExt { repeated, ejected })
             }
         };
-        let options = Options { under, counted };
-        let ran = solo_threads::run(experiment, &host, options, &|| control.cancel.requested());
-        let ran = ran.map_err(|error| ranked::threads(experiment, error))?;
-        Ok(Self { ran, host, scheduler, counted: ids, changes: None, repeated: None, ejected: None })
+        Ok(Self { ran, host, counted: ids, decided })
     }
 
     /// Where priorities followed the ranks of jobs, how often they were changed and how long that took.
     pub const fn changes(&self) -> Option<Changes> {
-        self.changes
+        if let Decided::Ranks(changes) = self.decided { Some(changes) } else { None }
     }
 
     /// Keeps the records in a folder that was taken for them.
@@ -103,27 +129,20 @@ impl LinuxRun {
     ) -> Result<FinishedRun, LabError> {
         let cpus: Vec<String> =
             self.ran.cpus.iter().map(|(cpu, core)| format!("{core} on CPU {cpu}")).collect();
-        let class = match self.scheduler {
-            Scheduler::Fifo | Scheduler::SchedExt => "threads",
-            Scheduler::Deadline => "threads under SCHED_DEADLINE",
-            Scheduler::Ranks => "threads whose priorities follow ranks",
-        };
-        let host = format!("{class}, {}; {}", cpus.join(", "), simulate::host());
+        let host = format!("{}, {}; {}", self.decided.class(), cpus.join(", "), simulate::host());
         let mut told = experiment.clone();
         told.platform.events.count_also(self.counted);
         let experiment = &told;
-        let repeated = self.repeated;
-        let tier = match self.scheduler {
-            Scheduler::Fifo | Scheduler::Deadline => Tier::Native,
-            Scheduler::Ranks => Tier::B,
-            Scheduler::SchedExt => Tier::C,
+        let tier = self.decided.tier();
+        // Who has no real-time priority has no share of it.
+        let share = self.host.real_time_share.filter(|_| self.decided.has_share());
+        let (repeated, ejected) = match self.decided {
+            Decided::SchedExt { repeated, ejected } => (Some(repeated), ejected),
+            Decided::Priorities | Decided::Deadline | Decided::Ranks(_) => (None, None),
         };
         let machine = "linux".into();
         let manifest = Manifest { host, machine, tier, repeated, ..origin.manifest(experiment) };
-        // Who has no real-time priority has no share of it.
-        let share = self.host.real_time_share;
-        let share = share.filter(|_| matches!(self.scheduler, Scheduler::Fifo | Scheduler::Ranks));
-        let (no_switches, ejected) = (self.ran.no_switches, self.ejected);
+        let no_switches = self.ran.no_switches;
         let multiplexed = (self.ran.multiplexed > 0).then(|| {
             format!(
                 "{}: an event was not on a counter all the time, and its count is too low; --count fewer events",

@@ -7,7 +7,7 @@ use solo_report::run::Repeated;
 use solo_schedule::{Criterion, TaskParameters, Visitor, dispatch};
 use solo_scx::{Ejected, Ranks, Replay, job, key_of};
 use solo_threads::{
-    Changes, Counted, Host, Options, PlaneDomains, Priorities, Ran, Ranking, ThreadsError, Under,
+    Changes, Counted, Host, Options, Plane, PlaneDomains, Priorities, Ran, Ranking, ThreadsError, Under,
     plane_domains,
 };
 use std::thread;
@@ -32,9 +32,8 @@ pub(crate) fn run(
     counted: Option<&Counted>,
     control: &Control<'_>,
 ) -> Result<Ranked, LabError> {
-    let domains =
-        plane_domains(experiment, host, false).map_err(|lack| lacks(experiment, MachineLack::Linux(lack)))?;
-    dispatch(experiment.policy.criterion, UnderRanks { experiment, host, counted, control, domains })
+    let wanted = Wanted::of(experiment, host, counted, control, false)?;
+    dispatch(experiment.policy.criterion, UnderRanks(wanted))
 }
 
 /// Runs the experiment's tasks as threads under SCHED_FIFO, whose priorities follow their ranks.
@@ -47,9 +46,8 @@ pub(crate) fn by_priority(
     counted: Option<&Counted>,
     control: &Control<'_>,
 ) -> Result<(Ran, Changes), LabError> {
-    let domains =
-        plane_domains(experiment, host, true).map_err(|lack| lacks(experiment, MachineLack::Linux(lack)))?;
-    dispatch(experiment.policy.criterion, ByPriority { experiment, host, counted, control, domains })
+    let wanted = Wanted::of(experiment, host, counted, control, true)?;
+    dispatch(experiment.policy.criterion, ByPriority(wanted))
 }
 
 /// An experiment that can't run here.
@@ -66,54 +64,67 @@ pub(crate) fn threads(experiment: &Experiment, error: ThreadsError) -> LabError 
     }
 }
 
-/// How urgent the criterion says a task's job of this deadline is.
-fn key<C: Criterion>(tasks: &[TaskParameters], task: TaskId, deadline: Option<Instant>) -> u64 {
-    tasks.get(task.index()).map_or(u64::MAX, |own| key_of(C::rank(&job(task, own, deadline))))
-}
-
-struct ByPriority<'e> {
+/// What is to be run, and where threads meet.
+struct Wanted<'e> {
     experiment: &'e Experiment,
     host: &'e Host,
     counted: Option<&'e Counted>,
     control: &'e Control<'e>,
     domains: PlaneDomains,
+    tasks: Vec<TaskParameters>,
 }
+
+impl<'e> Wanted<'e> {
+    /// For a plane that inherits, or does not.
+    fn of(
+        experiment: &'e Experiment,
+        host: &'e Host,
+        counted: Option<&'e Counted>,
+        control: &'e Control<'e>,
+        inherits: bool,
+    ) -> Result<Self, LabError> {
+        let domains = plane_domains(experiment, host, inherits);
+        let domains = domains.map_err(|lack| lacks(experiment, MachineLack::Linux(lack)))?;
+        let tasks = experiment.tasks.iter().map(TaskParameters::from).collect();
+        Ok(Self { experiment, host, counted, control, domains, tasks })
+    }
+
+    /// Runs it on a plane, by the ranks of a criterion.
+    fn run<C: Criterion>(&self, plane: &dyn Plane) -> Result<Ran, ThreadsError> {
+        let key = |task: TaskId, deadline: Option<Instant>| {
+            self.tasks.get(task.index()).map_or(u64::MAX, |own| key_of(C::rank(&job(task, own, deadline))))
+        };
+        let options = Options { under: Under::Ranked(Ranking { plane, key: &key }), counted: self.counted };
+        solo_threads::run(self.experiment, self.host, options, &|| self.control.cancel.requested())
+    }
+}
+
+struct ByPriority<'e>(Wanted<'e>);
 
 impl Visitor for ByPriority<'_> {
     type Output = Result<(Ran, Changes), LabError>;
 
     fn visit<C: Criterion>(self) -> Self::Output {
-        let Self { experiment, host, counted, control, domains } = self;
-        let failed = |error| threads(experiment, error);
-        let tasks: Vec<TaskParameters> = experiment.tasks.iter().map(TaskParameters::from).collect();
-        let plane = Priorities::new(&domains, host).map_err(failed)?;
-        let key = |task: TaskId, deadline: Option<Instant>| key::<C>(&tasks, task, deadline);
-        let options = Options { under: Under::Ranked(Ranking { plane: &plane, key: &key }), counted };
-        let ran = solo_threads::run(experiment, host, options, &|| control.cancel.requested());
-        Ok((ran.map_err(failed)?, plane.changes()))
+        let Self(wanted) = self;
+        let failed = |error| threads(wanted.experiment, error);
+        let plane = Priorities::new(&wanted.domains, wanted.host).map_err(failed)?;
+        Ok((wanted.run::<C>(&plane).map_err(failed)?, plane.changes()))
     }
 }
 
-struct UnderRanks<'e> {
-    experiment: &'e Experiment,
-    host: &'e Host,
-    counted: Option<&'e Counted>,
-    control: &'e Control<'e>,
-    domains: PlaneDomains,
-}
+struct UnderRanks<'e>(Wanted<'e>);
 
 impl Visitor for UnderRanks<'_> {
     type Output = Result<Ranked, LabError>;
 
     fn visit<C: Criterion>(self) -> Self::Output {
-        let Self { experiment, host, counted, control, domains: PlaneDomains { cpus, of_task } } = self;
-        let tasks: Vec<TaskParameters> = experiment.tasks.iter().map(TaskParameters::from).collect();
-        let (ranks, told) = Ranks::attach(&cpus, &of_task)
+        let Self(wanted) = self;
+        let (experiment, PlaneDomains { cpus, of_task }) = (wanted.experiment, &wanted.domains);
+        let (ranks, told) = Ranks::attach(cpus, of_task)
             .map_err(|error| LabError::Scheduler { scenario: experiment.name.clone(), error })?;
-        let key = |task: TaskId, deadline: Option<Instant>| key::<C>(&tasks, task, deadline);
         let (ran, ejected, replayed) = thread::scope(|scope| {
             // It ends when nobody is left who could tell something.
-            let (tasks, cpus) = (tasks.clone(), &cpus);
+            let (tasks, of_task) = (wanted.tasks.clone(), of_task.clone());
             let repeating = scope.spawn(move || {
                 let mut replay = Replay::<C>::new(tasks, of_task, cpus);
                 told.into_iter().for_each(|told| replay.take(told));
@@ -122,10 +133,7 @@ impl Visitor for UnderRanks<'_> {
             let (ran, ejected) = {
                 // Detached at the end of this block: then nobody tells anything any more.
                 let ranks = ranks;
-                let ranking = Ranking { plane: &ranks, key: &key };
-                let options = Options { under: Under::Ranked(ranking), counted };
-                let ran = solo_threads::run(experiment, host, options, &|| control.cancel.requested());
-                (ran, ranks.ejected())
+                (wanted.run::<C>(&ranks), ranks.ejected())
             };
             (ran, ejected, repeating.join())
         });

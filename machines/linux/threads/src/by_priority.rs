@@ -9,10 +9,10 @@ use crate::host::Host;
 use crate::lack::ThreadsLack;
 use crate::plane::{Plane, PlaneDomains};
 use crate::sched;
-use crate::sync::{Mutex, Wait};
+use crate::sync::{self, Wait};
 use solo_model::TaskId;
 use std::io;
-use std::sync::{Mutex as Data, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 /// So many changes of each order are kept, how long they took.
@@ -42,8 +42,8 @@ pub struct Changes {
 struct Group {
     /// Taken before the order is: a thread that is preempted in the middle of a change goes on where a more urgent one of the group wants to
     /// change something, too.
-    turn: Mutex,
-    order: Data<Order>,
+    turn: sync::Mutex,
+    order: Mutex<Order>,
 }
 
 /// The threads of a group, the most urgent first, and how long changes took.
@@ -82,8 +82,9 @@ impl Priorities {
             return Err(ThreadsLack::Priorities { needed, available }.into());
         }
         let group = |_: &_| {
-            let turn = Mutex::new(true).map_err(|error| ThreadsError::Refused { what: "a lock", error })?;
-            Ok(Group { turn, order: Data::new(Order::new(highest - 1)) })
+            let turn =
+                sync::Mutex::new(true).map_err(|error| ThreadsError::Refused { what: "a lock", error })?;
+            Ok(Group { turn, order: Mutex::new(Order::new(highest - 1)) })
         };
         let groups = domains.cpus.iter().map(group).collect::<Result<_, ThreadsError>>()?;
         Ok(Self { groups, of_task: groups_of(domains) })

@@ -91,8 +91,8 @@ pub(crate) fn assign(experiment: &Experiment, host: &Host) -> Result<Vec<Schedul
     if by.is_none() && !take_turns {
         return Err(ThreadsLack::Criterion(criterion));
     }
-    if take_turns && experiment.policy.quantum != host.slice {
-        let quantum = experiment.policy.quantum.unwrap_or(Duration::ZERO);
+    let quantum = experiment.policy.quantum.unwrap_or(Duration::ZERO);
+    if take_turns && host.slice != Some(quantum) {
         return Err(ThreadsLack::Slice { quantum, slice: host.slice });
     }
     let key = |task: &Task| {
