@@ -22,8 +22,7 @@ const LATE_OCCUPIER: &str = "a system call is not interrupted in its middle wher
 const LATE_FREEZER: &str =
     "a task is frozen when it next leaves the kernel, and each of several CPUs goes on until it hears of it";
 /// Why something may be counted of a group that is frozen.
-const LEAKS_FREEZER: &str =
-    ", 5 ms after it was frozen or later: a task that stays in the kernel goes on there until it leaves it";
+const LEAKS_FREEZER: &str = ", after all of it was frozen or 5 ms were over: a task that stays in the kernel goes on there until it leaves it";
 /// Why something may be counted on a CPU that is stopped.
 const LEAKS_OCCUPIER: &str = ", while somebody else ran there";
 /// The same, where the guard's own events can't be told from others.

@@ -101,6 +101,11 @@ impl Meter {
         }
     }
 
+    /// True where nothing has happened since the period began.
+    pub(super) fn is_silent(&self) -> bool {
+        self.cells.iter().all(|cell| cell.count == cell.at_period)
+    }
+
     /// A period begins.
     pub(super) fn begin(&mut self) {
         self.periods += 1;
