@@ -83,6 +83,7 @@ impl MetalRun {
         if accelerator == Accelerator::Kvm {
             machine.limit = KVM_LIMIT;
         }
+        machine.wires = u8::try_from(experiment.devices.len()).unwrap_or(u8::MAX);
         if experiment.isolation.memory.is_some() {
             machine.memory_mib = COLORED_MEMORY_MIB;
         }

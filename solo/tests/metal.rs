@@ -108,6 +108,55 @@ fn budgets_of_instructions_stop_a_core_where_counters_count_and_what_the_kernel_
     assert!(String::from_utf8_lossy(&output.stderr).contains("budgets need counters that interrupt"));
 }
 
+/// A table of `solo io`: its I/O core starts each transfer, network devices of the emulator move the data, and each slot holds as it does
+/// on the simulated machine.
+#[test]
+fn an_io_core_keeps_a_table_of_slots_as_the_simulated_machine_does() {
+    if let Err(missing) = solo_qemu::Host::look_for(solo_qemu::InstructionSet::Arm64) {
+        println!("skipped: devices on bare 64-bit Arm: {missing}");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = solo();
+    let table = root().join("scenarios/io/section-5.toml");
+    let output = command.arg("io").arg(table).args(["--scenario", "p4080"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    // The windows are as long as the partitions compute: what the kernel takes of them has to be somebody's.
+    let scenario = String::from_utf8(output.stdout).unwrap();
+    let scenario = scenario.replace(r#"compute = "6ms""#, r#"compute = "5.9ms""#);
+    let scenario = scenario.replace(r#"compute = "12ms""#, r#"compute = "11.9ms""#);
+    let file = folder.path().join("table.toml");
+    std::fs::write(&file, scenario).unwrap();
+    let run = |machine: &str| {
+        let mut command = solo();
+        command.arg("run").arg(&file).args(["--on", machine, "--json", "--quiet"]);
+        command.arg("--out").arg(folder.path().join(machine)).output().unwrap()
+    };
+    let slots = |machine: &str| {
+        let output = run(machine);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(0), "{machine}: {said}");
+        let shown: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(shown["verdict"]["held"], true, "{machine}: {}", shown["verdict"]);
+        let devices = shown["report"]["devices"].as_array().unwrap().clone();
+        let told = |device: &Value| {
+            ["name", "slots", "moved_bytes", "cut", "overlaps"].map(|key| device[key].to_string())
+        };
+        devices.iter().map(told).collect::<Vec<_>>()
+    };
+    let found = slots("rtos-arm64");
+    assert_eq!(found.len(), 4, "{found:?}");
+    assert_eq!(found[0], [r#""input of P1""#, "25", "1600000", "0", "0"]);
+    assert_eq!(found, slots("sim"));
+    let output = run("rtos");
+    assert_eq!(output.status.code(), Some(3));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        said.contains("device `input of P1` moves data by itself, and there are no such devices here"),
+        "{said}"
+    );
+}
+
 /// What executes the kernel is said, and stands with the run; budgets are the image's to refuse where the hypervisor lends no counters.
 #[test]
 fn another_accelerator_runs_the_kernel_and_stands_with_the_run() {

@@ -9,7 +9,7 @@ use core::fmt;
 use solo_model::isolation::{Counted, Lockdown};
 use solo_model::platform::Pmu;
 use solo_model::text::counted;
-use solo_model::{Caps, Duration, EventId, Experiment};
+use solo_model::{Caps, Device, Duration, EventId, Experiment};
 
 /// A machine that answers for itself.
 pub trait Able {
@@ -39,6 +39,11 @@ pub enum Lack {
     /// Devices that move data by themselves.
     Devices {
         /// The first that the experiment has.
+        name: String,
+    },
+    /// Devices that start by themselves.
+    DeviceWithoutCore {
+        /// The first that no core starts.
         name: String,
     },
     /// The means to replay recorded programs.
@@ -114,7 +119,13 @@ impl fmt::Display for Lack {
             }
             Self::Memory => f.write_str("jobs touch memory, and no time passes for that here"),
             Self::Devices { name } => {
-                write!(f, "device `{name}` moves data by itself, and devices are not simulated here")
+                write!(f, "device `{name}` moves data by itself, and there are no such devices here")
+            }
+            Self::DeviceWithoutCore { name } => {
+                write!(
+                    f,
+                    "device `{name}` starts by itself; here a core starts devices: say which one (`core`)"
+                )
             }
             Self::Recordings => f.write_str("recorded programs can't be replayed here"),
             Self::Counters { needed, available: 0, .. } => {
@@ -194,6 +205,10 @@ pub fn admit(experiment: &Experiment, caps: &Caps) -> Result<(), Lack> {
     }
     if let Some(device) = experiment.devices.first().filter(|_| !caps.devices) {
         return Err(Lack::Devices { name: device.name.clone() });
+    }
+    let by_itself = |device: &&Device| device.core.is_none() && !caps.self_starting_devices;
+    if let Some(device) = experiment.devices.iter().find(by_itself) {
+        return Err(Lack::DeviceWithoutCore { name: device.name.clone() });
     }
     if experiment.isolation.partitions.is_some() && !caps.windows {
         return Err(Lack::Windows);

@@ -43,6 +43,8 @@ pub struct Caps {
     pub memory: bool,
     /// Devices can move data between themselves and memory.
     pub devices: bool,
+    /// They start by themselves, without a core that does it.
+    pub self_starting_devices: bool,
     /// Recorded programs can be replayed.
     pub recordings: bool,
     /// Freely programmable event counters of each core.
@@ -90,6 +92,7 @@ impl Caps {
             threads_max: u32::MAX,
             memory: false,
             devices: false,
+            self_starting_devices: false,
             recordings: false,
             counters: 0,
             fixed_counters: 0,
@@ -122,6 +125,7 @@ impl Caps {
             threads_max: self.threads_max.min(other.threads_max),
             memory: self.memory && other.memory,
             devices: self.devices && other.devices,
+            self_starting_devices: self.self_starting_devices && other.self_starting_devices,
             recordings: self.recordings && other.recordings,
             counters: self.counters.min(other.counters),
             fixed_counters: self.fixed_counters.min(other.fixed_counters),

@@ -28,7 +28,7 @@ pub struct DeviceReport {
     /// What it moved.
     #[serde(rename = "moved_bytes")]
     pub moved: Bytes,
-    /// Lines that memory read for it.
+    /// Lines that memory read for it; neither these nor those written are known where both are 0 and something was moved.
     pub reads: u64,
     /// Lines that were written to memory for it.
     pub writes: u64,
@@ -190,13 +190,15 @@ impl DeviceReport {
 
     /// A row of the table.
     pub(crate) fn row(&self) -> Vec<String> {
+        let known = self.moved.is_zero() || self.reads + self.writes > 0;
+        let lines = |count| if known { text::count(count) } else { "-".to_owned() };
         vec![
             self.name.clone(),
             self.owner.clone(),
             self.slots.to_string(),
             self.moved.to_string(),
-            text::count(self.reads),
-            text::count(self.writes),
+            lines(self.reads),
+            lines(self.writes),
             text::time(self.longest),
             text::time(self.slot),
             self.reserved.map_or_else(|| "-".to_owned(), text::asked_rate),

@@ -71,6 +71,8 @@ pub struct Board {
     pub firmware: Conduit,
     /// The interrupt of the virtual timer.
     pub timer: u32,
+    /// Virtio devices that may be there.
+    pub virtio: Few<u64, 32>,
     /// The overflow interrupt of the counters, where there are any.
     pub counters: Option<u32>,
     /// The host answers semihosting calls: `semihosting` is among the arguments.
@@ -119,6 +121,7 @@ impl Board {
             serial: 0,
             firmware: Conduit::Hvc,
             timer: 0,
+            virtio: Few::new(),
             counters: None,
             semihosting: false,
         };
@@ -139,6 +142,8 @@ impl Board {
                 board.redistributors = node.ranges().nth(1).unwrap_or_default();
             } else if node.is("arm,pl011") && board.serial == 0 {
                 board.serial = first.start;
+            } else if node.is("virtio,mmio") && first.end <= DEVICES {
+                board.virtio.extend(core::iter::once(first.start));
             } else if node.is("arm,psci-0.2") || node.is("arm,psci-1.0") {
                 has_firmware = true;
                 board.firmware = if word(node.method) == b"smc" { Conduit::Smc } else { Conduit::Hvc };

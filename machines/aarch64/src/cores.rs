@@ -43,6 +43,11 @@ pub fn current() -> CoreId {
     CoreId(read_register!("tpidr_el1") as u16)
 }
 
+/// Where registers of virtio devices lie.
+pub fn virtio() -> Vec<u64> {
+    BOARD.lock().as_ref().map(|board| board.virtio.to_vec()).unwrap_or_default()
+}
+
 /// The affinity of a core.
 #[inline(always)]
 pub fn affinity_of(core: CoreId) -> u64 {

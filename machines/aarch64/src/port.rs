@@ -172,6 +172,12 @@ impl Port for Arm64 {
         counters::how_late()
     }
 
+    const HAS_DEVICES: bool = true;
+
+    fn virtio() -> Vec<u64> {
+        cores::virtio()
+    }
+
     /// Of the levels that the processor tells of, the outermost that holds data (Arm ARM, CLIDR_EL1, CCSIDR_EL1).
     fn last_level() -> Option<Geometry> {
         let levels = read_register!("clidr_el1");

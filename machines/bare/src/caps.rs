@@ -32,6 +32,8 @@ pub struct Found {
     pub counting: Option<Counting>,
     /// Time stands still while jobs run (the settled clock): they can't touch memory, and no budget is ever used up.
     pub settled: bool,
+    /// Devices that move data where a core starts them.
+    pub devices: bool,
     /// Page colors of the map that places pages.
     pub colors: u16,
     /// DRAM banks of that map.
@@ -55,6 +57,7 @@ impl Found {
                 }),
             },
             settled: false,
+            devices: matches!(instruction_set, InstructionSet::Arm64),
             colors: u16::MAX,
             banks: u16::MAX,
         }
@@ -74,6 +77,7 @@ impl Able for Found {
             timer_resolution: self.timer_resolution,
             threads_max: MOST_THREADS as u32,
             memory: !self.settled,
+            devices: self.devices && !self.settled,
             colors: self.colors,
             banks: self.banks,
             ..Caps::plain(self.cores)

@@ -21,6 +21,7 @@
 //! * [`ticket`]: the tickets of the locks
 //! * [`rest`]: how cores leave a run that is over
 //! * [`time`]: from clock ticks to nanoseconds and back
+//! * [`virtio`]: devices that move data between themselves and memory; [`wire`]: two of them, an end each
 #![no_std]
 
 extern crate alloc;
@@ -39,6 +40,8 @@ pub mod rest;
 pub mod serial;
 pub mod ticket;
 pub mod time;
+#[allow(unsafe_code)]
+pub mod virtio;
 
 // What stands on the lock is tested from outside: the tickets' own tests replace their atomics by a model.
 #[cfg(not(test))]
@@ -57,3 +60,5 @@ pub mod rtos;
 pub mod stacks;
 #[cfg(not(test))]
 pub mod window;
+#[cfg(not(test))]
+pub mod wire;

@@ -23,6 +23,7 @@ fn pc() -> Found {
         timer_resolution: Duration::from_micros(1),
         counting: Some(Counting { general: 2, fixed: 3, width: 48, countable }),
         settled: false,
+        devices: false,
         colors: 32,
         banks: 8,
     }

@@ -1,6 +1,7 @@
 //! The emulated computer.
 
 use solo_bare::frame::InstructionSet;
+use solo_bare::wire::WIRE_ADDRESS;
 use std::ffi::OsString;
 use std::fmt;
 use std::path::Path;
@@ -108,6 +109,8 @@ pub struct Machine {
     pub cores: u8,
     /// Memory in MiB.
     pub memory_mib: u32,
+    /// Wires for devices, two network devices each: at most [`Machine::MOST_WIRES`], of [`Board::Virt`] alone.
+    pub wires: u8,
     /// When to give up, in time of the host, without the time for which the host lets the emulator wait.
     pub limit: Duration,
 }
@@ -132,6 +135,7 @@ impl Default for Machine {
             local_apic: LocalApic::default(),
             cores: 1,
             memory_mib: 256,
+            wires: 0,
             limit: Duration::from_secs(60),
         }
     }
@@ -149,6 +153,9 @@ impl fmt::Display for Machine {
 }
 
 impl Machine {
+    /// The board has places for 32 devices.
+    pub const MOST_WIRES: u8 = 16;
+
     /// The machine on which runs of an instruction set boot, with one core.
     pub fn of(instruction_set: InstructionSet) -> Self {
         Self { board: Board::of(instruction_set), ..Self::default() }
@@ -197,6 +204,9 @@ impl Machine {
             add(&["-cpu", processor]);
         }
         add(&["-smp", &self.cores.to_string(), "-m", &format!("{}M", self.memory_mib)]);
+        if self.board == Board::Virt {
+            (0..self.wires.min(Self::MOST_WIRES)).for_each(|wire| add_wire(wire, &mut add));
+        }
         let frames = ["-chardev", "stdio,id=frames,signal=off"];
         match (self.board, start) {
             (Board::Virt, _) => {
@@ -231,5 +241,23 @@ impl Machine {
             arguments.push(path.into());
         }
         arguments
+    }
+}
+
+/// Two network devices on a hub of their own. What is sent leaves 10 us after the device was told, by the machine's clock, in the thread of its
+/// processor: else it would leave when the host finds time for it.
+fn add_wire(wire: u8, add: &mut impl FnMut(&[&str])) {
+    if wire == 0 {
+        // Registers of Virtio 1.
+        add(&["-global", "virtio-mmio.force-legacy=false"]);
+    }
+    let [first, second, third, fourth] = WIRE_ADDRESS;
+    for end in 0..2 {
+        add(&["-netdev", &format!("hubport,id=w{wire}e{end},hubid={wire}")]);
+        let address = format!("{first:02x}:{second:02x}:{third:02x}:{fourth:02x}:{wire:02x}:{end:02x}");
+        add(&[
+            "-device",
+            &format!("virtio-net-device,netdev=w{wire}e{end},mac={address},tx=timer,x-txtimer=10000"),
+        ]);
     }
 }

@@ -25,6 +25,7 @@ pub(crate) fn of_platform(platform: &Platform) -> Caps {
         threads_max: 10_000,
         memory: true,
         devices: true,
+        self_starting_devices: true,
         recordings: true,
         counters: platform.pmu.programmable,
         fixed_counters: platform.pmu.fixed,

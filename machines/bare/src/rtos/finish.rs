@@ -109,6 +109,7 @@ impl<P: Port, C: Criterion> Rtos<P, C> {
         let (mut entries, mut latest) = (EntryCounts::default(), Duration::ZERO);
         for state in states.iter_mut() {
             let state = &mut **state;
+            state.machine.silence_devices();
             state.kernel.record_unfinished(&mut state.machine, at);
             latest = latest.max(state.latest);
             entries.all += state.entries.all;

@@ -1,5 +1,6 @@
 //! The hardware mediators on bare metal: what the kernel asks of this machine.
 
+use super::devices::{self, Engine};
 use super::port::{Counters, Port, Signal, Source};
 use super::run_memory;
 use crate::agenda::{Agenda, MOST_CORES};
@@ -13,7 +14,7 @@ use solo_hal::{
 };
 use solo_model::overhead::Path;
 use solo_model::record::OverheadRecord;
-use solo_model::{Caps, CoreId, Duration, EventId, EventTable, Instant, Overhead, Record};
+use solo_model::{Caps, CoreId, CoreSet, Duration, EventId, EventTable, Instant, Overhead, Record};
 
 /// The longest that an interrupt is put off while another core has to act first.
 const LITTLE: Duration = Duration::from_micros(2);
@@ -61,6 +62,9 @@ pub struct Mediators<P: Port> {
     counters: Vec<Option<CountersOf<P>>>,
     /// What the kernel reads instead, where the experiment says so.
     script: Option<Script>,
+    /// The devices that its cores start, and when each core has to look at its own.
+    engines: Vec<Engine>,
+    looks: [Instant; MOST_CORES],
 }
 
 /// Where counts come from.
@@ -157,9 +161,45 @@ impl<P: Port> Mediators<P> {
             events,
             counters,
             script,
+            engines: Vec::new(),
+            looks: [Instant::MAX; MOST_CORES],
         };
         machine.measure_empty_path();
         machine
+    }
+
+    /// Its cores start the devices of `engines`.
+    #[inline(never)] // once, not for each criterion
+    pub fn give_devices(&mut self, engines: Vec<Engine>, cores: CoreSet) {
+        self.engines = engines;
+        for core in cores.iter() {
+            self.looks[core.index()] = devices::next(&self.engines, core);
+        }
+    }
+
+    /// Looks at the devices of `core` whose time has come at `now`.
+    #[inline(never)] // once, not for each criterion
+    pub fn serve_devices(&mut self, core: CoreId, now: Instant) {
+        let mut engines = core::mem::take(&mut self.engines);
+        devices::serve(&mut engines, core, now, |record, interrupted| {
+            self.keep(move || Record::Transfer(record));
+            interrupted.into_iter().for_each(devices::raise::<P>);
+        });
+        self.looks[core.index()] = devices::next(&engines, core);
+        self.engines = engines;
+    }
+
+    /// When `core` has to look at its devices; the end of time where it starts none.
+    #[inline]
+    pub fn looks_at_devices(&self, core: CoreId) -> Instant {
+        if P::HAS_DEVICES { self.looks[core.index()] } else { Instant::MAX }
+    }
+
+    /// Its devices touch no memory any more.
+    pub fn silence_devices(&mut self) {
+        if P::HAS_DEVICES {
+            self.engines.iter_mut().for_each(Engine::quiet);
+        }
     }
 
     /// The kernel is entered at `now`.
@@ -181,6 +221,7 @@ impl<P: Port> Mediators<P> {
             timer_resolution: Duration::new(1_000_000_000u64.div_ceil(P::timebase().rate().get())),
             counting: source.map(|source| source.able(table)),
             settled,
+            devices: P::HAS_DEVICES && !P::virtio().is_empty(),
             colors,
             banks,
         };
@@ -202,7 +243,10 @@ impl<P: Port> Mediators<P> {
     /// core has something to do before: whoever changes that programs anew. (An interrupt that came again and
     /// again would keep the job from doing it.)
     pub fn program(&self, core: CoreId) {
-        let Some(at) = self.agenda.interrupt_at(core) else { return P::stop_timer() };
+        let own = self.agenda.interrupt_at(core);
+        let look = self.looks_at_devices(core);
+        let first = if look < Instant::MAX { Some(own.map_or(look, |own| own.min(look))) } else { own };
+        let Some(at) = first else { return P::stop_timer() };
         if self.settled {
             // Zero moves, and however long this takes on a busy host, the job gets a little from here on.
             return P::interrupt_after(at.since(now::<P>()).max(LITTLE));

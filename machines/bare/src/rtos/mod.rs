@@ -25,6 +25,7 @@
 
 mod bodies;
 pub mod console;
+mod devices;
 mod finish;
 mod mediators;
 mod order;
@@ -59,7 +60,7 @@ use finish::{Death, Goal};
 use mediators::Mediators;
 use prepare::{Prepared, words};
 use solo_hal::CounterId;
-use solo_kernel::{Criterion, Kernel, Switch, Visitor};
+use solo_kernel::{Arrival, Criterion, Kernel, Switch, Visitor};
 use solo_model::{CoreId, Duration, Experiment, Instant, JobIndex, LockId, TaskId, ThreadId};
 use thread::{clear_away, entries, running_thread};
 use threads::Threads;
@@ -155,6 +156,8 @@ enum Entry {
     Request,
     /// A counter of it overflowed.
     Counter(CounterId),
+    /// A device interrupts it, to release a sporadic task.
+    Device(Arrival),
     /// Its thread asks for something.
     Call(Call),
 }
@@ -286,14 +289,24 @@ impl<P: Port, C: Criterion> Rtos<P, C> {
         let mut part_of = [0; MOST_CORES];
         let mut parts = Vec::with_capacity(kernels.len());
         let mut goals = 0;
-        for mut kernel in kernels {
+        let released = |task: TaskId| {
+            let core = |part: &Kernel<C>| {
+                part.alarm_core(ThreadId(task.0)).filter(|core| part.own().contains(*core))
+            };
+            kernels.iter().find_map(core)
+        };
+        let mut machines = Vec::with_capacity(kernels.len());
+        for part in &kernels {
+            machines.push(prepared.mediators(experiment, part.own(), &released)?);
+        }
+        for (mut kernel, machine) in kernels.into_iter().zip(machines) {
             kernel.count_from(Instant::ZERO);
             kernel.own().iter().for_each(|core| part_of[core.index()] = parts.len() as u8);
             let goal = prepared.goal.of_part(&kernel);
             goals += u32::from(!goal.is_empty());
             parts.push(SpinLock::new(State {
                 goal,
-                machine: prepared.mediators(experiment, kernel.own()),
+                machine,
                 kernel,
                 contexts: prepared.common.threads.contexts(entry),
                 idle: [Context::EMPTY; MOST_CORES],
@@ -450,10 +463,15 @@ impl<P: Port, C: Criterion> Rtos<P, C> {
         if now >= guard.machine.agenda.end() {
             self.finish(guard, now);
         }
+        if P::HAS_DEVICES && guard.machine.looks_at_devices(core) <= now {
+            guard.machine.serve_devices(core, now);
+        }
         match interrupt {
             Interrupt::Request => {
                 guard.machine.arrived(core, now);
-                self.act(guard, core, now, Entry::Request);
+                let arrival = if P::HAS_DEVICES { devices::take::<P>(core) } else { None };
+                let entry = arrival.map_or(Entry::Request, Entry::Device);
+                self.act(guard, core, now, entry);
             }
             Interrupt::Counter => match guard.machine.overflowed(core) {
                 Some(counter) => self.act(guard, core, now, Entry::Counter(counter)),
@@ -461,8 +479,8 @@ impl<P: Port, C: Criterion> Rtos<P, C> {
             },
             Interrupt::Timer if guard.machine.agenda.ahead(core).timer.is_some_and(|at| at <= now) => {
                 guard.machine.agenda.ahead(core).timer = None;
-                if core == CoreId(0) {
-                    // The kernel may need no further interrupt; the end of the run does.
+                if core == CoreId(0) || guard.machine.looks_at_devices(core) < Instant::MAX {
+                    // The kernel may need no further interrupt; the end of the run and devices do.
                     guard.machine.program(core);
                 }
                 self.act(guard, core, now, Entry::Timer);
@@ -505,6 +523,8 @@ fn decide<P: Port, C: Criterion>(
         Entry::Timer => kernel.timer(machine, core, now),
         Entry::Request => kernel.ipi(machine, core, now),
         Entry::Counter(counter) => kernel.overflow(machine, core, now, counter),
+        Entry::Device(arrival) if P::HAS_DEVICES => kernel.device(machine, core, now, arrival),
+        Entry::Device(_) => Switch::Stay,
         Entry::Call(Call::WaitNext) => kernel.wait_next(machine, core, now),
         Entry::Call(Call::Acquire(lock)) => kernel.acquire(machine, core, now, lock),
         Entry::Call(Call::Release(lock)) => kernel.release(machine, core, now, lock),

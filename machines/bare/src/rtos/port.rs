@@ -1,6 +1,7 @@
 //! What the kernel at work needs of an instruction set and the machine around it. A port implements it for its type.
 
 use super::bodies::{Bodies, Hooks, Notes};
+use super::devices::Interrupted;
 use super::{Ahead, Entries};
 use crate::caps::Counting;
 use crate::context::Context;
@@ -93,6 +94,12 @@ pub trait Port: Paging + fmt::Debug {
     /// How many events late the last interrupt of counters came that no kernel served.
     fn counter_was_late() -> u64;
 
+    /// Whether it knows where devices lie that move data by themselves.
+    const HAS_DEVICES: bool = false;
+    /// Where registers of virtio devices lie, where it does.
+    fn virtio() -> Vec<u64> {
+        Vec::new()
+    }
     /// What the processor says of its last level.
     fn last_level() -> Option<Geometry>;
     /// What was found.
@@ -154,6 +161,8 @@ pub struct Shared<P: Port> {
     pub(super) bodies: SpinLock<P, Bodies>,
     /// What they noted.
     pub(super) notes: SpinLock<P, Notes>,
+    /// Interrupts of devices that wait for cores.
+    pub(super) arrivals: SpinLock<P, Vec<Interrupted>>,
 }
 
 // SAFETY: everything is behind a lock but the kernel, which is written while nobody is told to read it.
@@ -173,6 +182,7 @@ impl<P: Port> Shared<P> {
             hooks: SpinLock::new(None),
             bodies: SpinLock::new(Bodies::new()),
             notes: SpinLock::new(Notes::new()),
+            arrivals: SpinLock::new(Vec::new()),
         }
     }
 

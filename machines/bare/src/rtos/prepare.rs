@@ -1,6 +1,7 @@
 //! What a run needs before there is a kernel: the same under all criteria, so it is in the image once.
 
 use super::Common;
+use super::devices;
 use super::finish::Goal;
 use super::mediators::{CountsFrom, MOST_RECORDS, Mediators, RecordSpace};
 use super::port::{Port, Source};
@@ -13,7 +14,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use solo_hal::ScriptedCounters;
 use solo_kernel::KernelConfig;
-use solo_model::{Caps, CoreSet, Experiment, Instant};
+use solo_model::{Caps, CoreId, CoreSet, Experiment, Instant, TaskId};
 
 /// An experiment that was admitted, and the memory of its run.
 pub struct Prepared<P: Port> {
@@ -27,6 +28,8 @@ pub struct Prepared<P: Port> {
     end: Instant,
     space: RecordSpace<P>,
     source: Option<P::Source>,
+    /// Where each buffer begins.
+    buffers: Vec<u64>,
 }
 
 impl<P: Port> Prepared<P> {
@@ -48,6 +51,10 @@ impl<P: Port> Prepared<P> {
         let memory = TaskMemory::allocate::<P>(experiment, options.colors)?;
         let config = KernelConfig::from_experiment(experiment).map_err(|refusal| words(&refusal))?;
         let (goal, end) = Goal::of(experiment);
+        let buffers = memory.buffers.iter().map(|buffer| buffer.base).collect();
+        if P::HAS_DEVICES {
+            devices::expect::<P>(&experiment.devices);
+        }
         let threads = Threads::new(experiment, memory).map_err(|error| words(&error))?;
         let room = records_room::<P>();
         let space = RecordSpace::new(room).ok_or_else(|| alloc::format!("no memory for {room} records"))?;
@@ -61,7 +68,7 @@ impl<P: Port> Prepared<P> {
             cores: experiment.platform.cores.len(),
             is_last,
         };
-        Ok((Self { common, caps, goal, end, space, source }, config))
+        Ok((Self { common, caps, goal, end, space, source, buffers }, config))
     }
 
     /// True where all cores are in one part of the kernel.
@@ -69,14 +76,27 @@ impl<P: Port> Prepared<P> {
         self.common.settled || self.common.options.one_lock
     }
 
-    /// The machine of a part of the kernel, which answers for the cores `own`.
+    /// The machine of a part of the kernel, which answers for the cores `own`; `released`: the core of a task's timers.
+    ///
+    /// # Errors
+    /// What devices lack here, in words.
     #[inline(never)] // once, not for each criterion
-    pub fn mediators(&self, experiment: &Experiment, own: CoreSet) -> Mediators<P> {
+    pub fn mediators(
+        &self,
+        experiment: &Experiment,
+        own: CoreSet,
+        released: &dyn Fn(TaskId) -> Option<CoreId>,
+    ) -> Result<Mediators<P>, String> {
         let agenda = Agenda::of(own, self.common.cores, self.end);
         let script = ScriptedCounters::of(experiment);
         let counting = CountsFrom { source: self.source, events: experiment.platform.events.clone(), script };
         let probes = self.common.options.probes;
-        Mediators::new(agenda, self.common.settled, probes, self.space.clone(), counting)
+        let mut machine = Mediators::new(agenda, self.common.settled, probes, self.space.clone(), counting);
+        if P::HAS_DEVICES && !experiment.devices.is_empty() {
+            let engines = devices::engines::<P>(experiment, own, &self.buffers, released)?;
+            machine.give_devices(engines, own);
+        }
+        Ok(machine)
     }
 }
 

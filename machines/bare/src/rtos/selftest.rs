@@ -7,6 +7,9 @@ use crate::memory::{Need, RunMemory};
 use crate::paging::PAGE;
 use crate::say;
 use crate::stacks::Stacks;
+use crate::virtio::Piece;
+use crate::window::translate;
+use crate::wire::{self, PIECES, Wire};
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicU64, Ordering};
 use solo_hal::CounterId;
@@ -38,6 +41,9 @@ pub(super) fn run<P: Port>() {
     P::disable_interrupts();
     context_switch::<P>();
     try_counters::<P>();
+    if P::HAS_DEVICES {
+        try_wires::<P>();
+    }
     say!(P, "the machine's parts work");
 }
 
@@ -45,7 +51,7 @@ fn now<P: Port>() -> Instant {
     P::timebase().instant(P::time_stamp())
 }
 
-fn wait_until<P: Port>(what: &str, done: impl Fn() -> bool) {
+fn wait_until<P: Port>(what: &str, mut done: impl FnMut() -> bool) {
     let end = now::<P>() + PATIENCE;
     while !done() {
         assert!(now::<P>() < end, "waited {PATIENCE} in vain for {what}");
@@ -124,6 +130,40 @@ fn try_counters<P: Port>() {
     assert_eq!(came, 1, "interrupts for one that was asked for");
     say!(P, "counters by {source}: the interrupt after 50000 instructions came {late} late");
     P::silence_counters();
+}
+
+/// Where there are wires: does a frame of whole pages carry every byte, in both directions?
+fn try_wires<P: Port>() {
+    // SAFETY: the port's.
+    let wires = unsafe { wire::find(&P::virtio()) };
+    for (number, ends) in wires.into_iter().enumerate() {
+        let mut memory = alloc::vec![0u8; (PIECES as u64 * PAGE) as usize];
+        let base = memory.as_mut_ptr().expose_provenance() as u64;
+        let length = PAGE as u32;
+        let pieces: [Piece; PIECES] = core::array::from_fn(|page| Piece {
+            physical: translate::<P>(base + page as u64 * PAGE).unwrap_or_default(),
+            length,
+        });
+        let carry = |inward| {
+            let Some(mut wire) = Wire::new(ends, inward, translate::<P>) else {
+                panic!("wire {number} does not take its queues")
+            };
+            assert!(wire.send(&pieces), "a wire without room");
+            wire.go();
+            let mut bytes = 0;
+            wait_until::<P>("a frame", || {
+                bytes += wire.arrived();
+                !wire.is_busy()
+            });
+            (bytes, *wire.page())
+        };
+        let (came, sent) = carry(true);
+        assert!(memory.chunks(sent.len()).all(|page| page == sent), "other bytes came than were sent");
+        memory.iter_mut().for_each(|byte| *byte = !*byte);
+        let (left, taken) = carry(false);
+        assert!(memory.ends_with(&taken) && taken != sent, "other bytes left than were there");
+        say!(P, "wire {number}: {came} bytes came, {left} left");
+    }
 }
 
 extern "C" fn there<P: Port>() -> ! {

@@ -10,7 +10,7 @@ use crate::placement::{ColorSource, MemoryUser};
 use crate::stacks::Stacks;
 use alloc::string::String;
 use alloc::vec::Vec;
-use solo_isolate::admission::{coloring_fits, group_of, groups, kernel_group, owner_of};
+use solo_isolate::admission::{coloring_fits, group_of, groups, holder_of, kernel_group};
 use solo_isolate::frames::{FramesError, Group, GroupId, Order};
 use solo_isolate::heap::{ColoredHeaps, HeapError, Mode};
 use solo_isolate::{Classes, MemoryMap};
@@ -87,7 +87,8 @@ impl TaskMemory {
         for (index, buffer) in experiment.buffers.iter().enumerate() {
             let id = BufferId(index as u32);
             let pages = buffer.size.in_pieces_of(Bytes::new(PAGE));
-            let mapped = memory.map(MemoryUser::Buffer(id), group(owner_of(&experiment.tasks, id)), pages);
+            let holder = holder_of(&experiment.tasks, &experiment.devices, id);
+            let mapped = memory.map(MemoryUser::Buffer(id), group(holder), pages);
             if let Err(error) = &mapped {
                 let lacking = MissingMemory {
                     buffer: alloc::format!("{} of {}", buffer.name, buffer.size),
