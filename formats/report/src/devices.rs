@@ -190,7 +190,7 @@ impl DeviceReport {
 
     /// A row of the table.
     pub(crate) fn row(&self) -> Vec<String> {
-        let known = self.moved.is_zero() || self.reads + self.writes > 0;
+        let known = self.moved.is_zero() || self.reads > 0 || self.writes > 0;
         let lines = |count| if known { text::count(count) } else { "-".to_owned() };
         vec![
             self.name.clone(),
