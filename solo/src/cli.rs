@@ -2,6 +2,7 @@
 //! stands here and in the files of this folder, and nowhere else.
 
 mod color;
+mod cpmd;
 mod evaluate;
 mod events;
 mod guard;
@@ -14,6 +15,7 @@ mod sweep;
 mod watch;
 
 pub(crate) use color::ColorArgs;
+pub(crate) use cpmd::MeasureCpmd;
 pub(crate) use evaluate::{Chapter6, Chapter7, Chapter8, Evaluate, EvaluateCommon};
 pub(crate) use events::EventsArgs;
 pub(crate) use guard::{
@@ -593,6 +595,8 @@ pub(crate) enum MeasureCommand {
     Lockdown(MeasureLockdown),
     /// A task's execution time beside 1 to m active cores: measured beside hogs, and as a bound
     Wcet(MeasureWcet),
+    /// What a job loses to cold caches after a preemption or on another core, by working set
+    Cpmd(MeasureCpmd),
     /// What the kernel's paths cost on this machine, and Linux's own beside them: tables, charts, overhead files
     Overheads(MeasureOverheads),
 }

@@ -82,6 +82,7 @@ documents! {
     BankFunctions "bank-functions" 1 "solo measure map --json";
     Lockdown "lockdown" 1 "solo measure lockdown --json; curve.json";
     Wcet "wcet" 1 "solo measure wcet --json";
+    Cpmd "cpmd" 1 "solo measure cpmd --json";
     Overheads "overheads" 1 "solo measure overheads --json; overheads.json";
     Platforms "platforms" 1 "solo platforms --json";
     Platform "platform" 1 "solo platforms NAME --json";

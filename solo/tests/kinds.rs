@@ -25,7 +25,7 @@ const fn reader(
 }
 
 const SCENARIO: &[&str] = &["scenario"];
-const READERS: [Reader; 28] = [
+const READERS: [Reader; 29] = [
     reader(&["run"], SCENARIO, "expected a scenario", &["--out", "OUT"]),
     reader(&["check"], SCENARIO, "expected a scenario", &[]),
     reader(&["compare"], SCENARIO, "expected a scenario", &["--out", "OUT"]),
@@ -38,6 +38,7 @@ const READERS: [Reader; 28] = [
     reader(&["measure", "counters"], SCENARIO, "expected a scenario", &["--events", "cycles"]),
     reader(&["guard"], SCENARIO, "expected a scenario", &[]),
     reader(&["measure", "bandwidth"], &["platform"], "expected a platform file", &[]),
+    reader(&["measure", "cpmd"], &["platform"], "expected a platform file", &[]),
     reader(&["measure", "calibrate"], &["platform"], "expected a platform file", &[]),
     reader(&["measure", "map"], &["platform"], "expected a platform file", &[]),
     reader(&["platforms"], &["platform"], "expected a platform file", &[]),

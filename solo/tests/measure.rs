@@ -488,3 +488,82 @@ fn a_time_that_nothing_bounds_is_refused_with_what_is_missing() {
     let whole = BESIDE.replace("t = \"0-3\"", "t = \"0-31\"");
     refused(&whole, &[], "leave some to others");
 }
+
+/// What was measured is what `check` counts: a bound grows by it at each preemption, and a job that is preempted stays below.
+#[test]
+fn the_loss_of_affinity_that_was_measured_is_counted_by_check() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("cpmd.toml");
+    let words = ["cpmd", "i7-2600", "--working-sets", "64KiB", "--iterations", "1", "--quiet"];
+    let measured = || solo().arg("measure").args(words).arg("--write").arg(&file).output().unwrap();
+    let output = measured();
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && text.contains("moved, L3 shared"), "{text}");
+    let written = std::fs::read_to_string(&file).unwrap();
+    let cost = written.split("cost = \"").nth(1).and_then(|rest| rest.split("ns").next()).unwrap();
+    let cost: u64 = cost.parse().unwrap();
+    assert!((30_000..60_000).contains(&cost), "64 KiB from memory: {written}");
+    let again = measured();
+    assert_eq!(again.status.code(), Some(2), "it is there already");
+    let scenario = |name: &str, platform: &str, overheads: &str| {
+        let path = folder.path().join(name);
+        let text = format!(
+            r#"name = "cpmd"
+platform = "{platform}"
+duration = "200ms"
+[scheduler]
+policy = "P-RM"
+{overheads}
+[[task]]
+name = "fast"
+class = "hard"
+core = 0
+period = "5ms"
+wcet = "1ms"
+work = [{{ sweep = "64KiB", stride = "64B", accesses = 4096 }}]
+[[task]]
+name = "slow"
+class = "hard"
+core = 0
+period = "20ms"
+wcet = "9ms"
+work = [{{ repeat = 8, steps = [{{ sweep = "64KiB", stride = "64B", accesses = 4096 }}, {{ compute = "1ms" }}] }}]
+"#
+        );
+        std::fs::write(&path, text).unwrap();
+        path
+    };
+    let with = scenario("with.toml", "i7-2600", "overheads = \"cpmd.toml\"");
+    let without = scenario("without.toml", "i7-2600", "");
+    let bound = |path: &std::path::Path| {
+        let output = solo().arg("check").arg(path).args(["--wcet-holds", "--json"]).output().unwrap();
+        let shown = json(&output);
+        let tasks = shown["variants"][0]["tasks"].as_array().unwrap_or_else(|| panic!("{shown}")).clone();
+        let slow = tasks.iter().find(|task| task["name"] == "slow").unwrap().clone();
+        slow["bound_ns"].as_u64().unwrap_or_else(|| panic!("{slow}"))
+    };
+    let (counted, free) = (bound(&with), bound(&without));
+    // Its own start, and two preemptions by `fast` at least.
+    assert!(counted >= free + 3 * cost && counted < free + 12 * cost, "{free} and {counted}, {cost} each");
+    let mut command = solo();
+    command.arg("run").arg(&with).args(["--json", "--quiet", "--out"]).arg(folder.path().join("run"));
+    let shown = json(&command.output().unwrap());
+    let slow = &shown["report"]["tasks"][1];
+    assert!(slow["preemptions"]["sum"].as_u64().unwrap_or(1) > 0, "{slow}");
+    assert!(slow["response"]["max_ns"].as_u64().unwrap() <= counted, "{slow}");
+    let elsewhere = scenario("elsewhere.toml", "p4080", "overheads = \"cpmd.toml\"");
+    let output = solo().arg("check").arg(&elsewhere).output().unwrap();
+    assert_eq!(output.status.code(), Some(2), "a file of another chip");
+}
+
+#[test]
+fn working_sets_that_cannot_be_are_refused() {
+    for (said, why) in
+        [("banana", "banana"), ("1B", "from a line (64B) to 64MiB"), ("1GiB", "from a line (64B) to 64MiB")]
+    {
+        let output = measure(&["cpmd", "i7-2600", "--working-sets", said]);
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{text}");
+        assert!(text.contains("--working-sets") && text.contains(why), "{said}: {text}");
+    }
+}

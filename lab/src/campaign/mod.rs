@@ -3,6 +3,7 @@
 pub mod bandwidth;
 pub mod calibrate;
 pub mod counters;
+pub mod cpmd;
 pub mod lockdown;
 pub mod map;
 pub mod overheads;

@@ -21,7 +21,7 @@
 //! * [`ticket`]: the tickets of the locks
 //! * [`rest`]: how cores leave a run that is over
 //! * [`time`]: from clock ticks to nanoseconds and back
-//! * [`virtio`]: devices that move data between themselves and memory; [`wire`]: two of them, an end each
+//! * [`virtio`], [`queue`]: devices that move data between themselves and memory; [`wire`]: two of them, an end each
 #![no_std]
 
 extern crate alloc;
@@ -35,13 +35,12 @@ pub mod geometry;
 pub mod module;
 pub mod outcome;
 pub mod placement;
+pub mod queue;
 pub mod regions;
 pub mod rest;
 pub mod serial;
 pub mod ticket;
 pub mod time;
-#[allow(unsafe_code)]
-pub mod virtio;
 
 // What stands on the lock is tested from outside: the tickets' own tests replace their atomics by a model.
 #[cfg(not(test))]
@@ -58,6 +57,8 @@ pub mod paging;
 pub mod rtos;
 #[cfg(not(test))]
 pub mod stacks;
+#[cfg(not(test))]
+pub mod virtio;
 #[cfg(not(test))]
 pub mod window;
 #[cfg(not(test))]

@@ -12,7 +12,8 @@
 //! A frame is a chain of at most [`PIECES`] pieces, each within a page.
 
 use crate::paging::PAGE;
-use crate::virtio::{self, CHAIN, Piece, Queue, Registers};
+use crate::queue::{CHAIN, Piece, Queue};
+use crate::virtio::Registers;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
@@ -41,7 +42,7 @@ pub struct Ends {
 /// There are registers of virtio devices, mapped as devices'.
 pub unsafe fn find(bases: &[u64]) -> Vec<Ends> {
     // SAFETY: the caller's.
-    let network = bases.iter().filter_map(|&base| unsafe { Registers::of(base, virtio::NETWORK) });
+    let network = bases.iter().filter_map(|&base| unsafe { Registers::of_network(base) });
     let mut ends: Vec<(u8, u8, Registers)> = network.filter_map(end).collect();
     ends.sort_by_key(|&(number, end, _)| (number, end));
     let pairs = ends.windows(2);
@@ -128,7 +129,7 @@ impl Wire {
     }
 
     /// What is under way is lost, and the wire is ready again.
-    pub fn begin_anew(&mut self) {
+    pub(crate) fn begin_anew(&mut self) {
         self.begin();
     }
 
@@ -138,7 +139,7 @@ impl Wire {
     }
 
     /// True while frames are under way.
-    pub const fn is_busy(&self) -> bool {
+    pub(crate) const fn is_busy(&self) -> bool {
         self.under_way > 0
     }
 

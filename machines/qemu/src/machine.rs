@@ -167,6 +167,11 @@ impl Machine {
         Self { cores, ..self }
     }
 
+    /// Wires that the board has places for.
+    fn wires_there(&self) -> u8 {
+        if self.board == Board::Virt { self.wires.min(Self::MOST_WIRES) } else { 0 }
+    }
+
     /// QEMU's arguments. Frames leave on standard output, text on standard error; from a medium both on standard error, for a
     /// PC has no debug console.
     pub(crate) fn arguments(&self, start: Start<'_>) -> Vec<OsString> {
@@ -179,14 +184,10 @@ impl Machine {
             Board::Virt => ["-machine", "virt,gic-version=3"],
         });
         match self.accelerator {
-            Accelerator::InstructionClock => add(&[
-                "-accel",
-                "tcg,thread=single",
-                "-icount",
-                "shift=0,sleep=off",
-                "-rtc",
-                "clock=vm,base=2026-01-01",
-            ]),
+            Accelerator::InstructionClock => {
+                add(&["-accel", "tcg,thread=single", "-icount", "shift=0,sleep=off"]);
+                add(&["-rtc", "clock=vm,base=2026-01-01"]);
+            }
             Accelerator::Parallel => add(&["-accel", "tcg,thread=multi"]),
             Accelerator::Kvm => {
                 let mut processor = String::from("host,arch-capabilities=off");
@@ -204,9 +205,7 @@ impl Machine {
             add(&["-cpu", processor]);
         }
         add(&["-smp", &self.cores.to_string(), "-m", &format!("{}M", self.memory_mib)]);
-        if self.board == Board::Virt {
-            (0..self.wires.min(Self::MOST_WIRES)).for_each(|wire| add_wire(wire, &mut add));
-        }
+        (0..self.wires_there()).for_each(|wire| add_wire(wire, &mut add));
         let frames = ["-chardev", "stdio,id=frames,signal=off"];
         match (self.board, start) {
             (Board::Virt, _) => {

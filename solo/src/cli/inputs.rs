@@ -78,6 +78,7 @@ fn measured(command: &MeasureCommand) -> Vec<Input> {
     match command {
         MeasureCommand::Bandwidth(options) => vec![((&options.platform).into(), PLATFORM)],
         MeasureCommand::Calibrate(options) => vec![((&options.platform).into(), PLATFORM)],
+        MeasureCommand::Cpmd(options) => vec![((&options.platform).into(), PLATFORM)],
         MeasureCommand::Map(options) => options.platform.iter().map(|name| (name.into(), PLATFORM)).collect(),
         MeasureCommand::Counters(options) => vec![(options.scenario.clone(), SCENARIO)],
         MeasureCommand::Lockdown(options) => vec![(options.scenario.clone(), SCENARIO)],

@@ -215,6 +215,10 @@ fn machine(runs: &Path, add: &mut impl FnMut(&'static str, Value)) {
     add("wcet", answer(&[&beside[..], &["--json", "--quiet"]].concat()));
     let in_order = file(runs, "in-order.toml", IN_ORDER);
     add("wcet", answer(&["measure", "wcet", word(&in_order), "--cores", "2", "--samples", "1", "--json"]));
+    add(
+        "cpmd",
+        answer(&["measure", "cpmd", "core2-q9550", "--working-sets", "4KiB", "--iterations", "1", "--json"]),
+    );
     let overheads = ["measure", "overheads", "--brief", "--without-linux", "--json", "--quiet", "--out"];
     add("overheads", answer(&[&overheads[..], &[&at("overheads")]].concat()));
     add("platforms", answer(&["platforms", "--json"]));

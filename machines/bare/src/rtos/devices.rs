@@ -12,7 +12,7 @@
 
 use super::port::{Port, Signal};
 use crate::paging::PAGE;
-use crate::virtio::Piece;
+use crate::queue::Piece;
 use crate::window::translate;
 use crate::wire::{self, PIECES, Wire};
 use alloc::string::String;

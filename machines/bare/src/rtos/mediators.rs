@@ -170,7 +170,7 @@ impl<P: Port> Mediators<P> {
 
     /// Its cores start the devices of `engines`.
     #[inline(never)] // once, not for each criterion
-    pub fn give_devices(&mut self, engines: Vec<Engine>, cores: CoreSet) {
+    pub(super) fn give_devices(&mut self, engines: Vec<Engine>, cores: CoreSet) {
         self.engines = engines;
         for core in cores.iter() {
             self.looks[core.index()] = devices::next(&self.engines, core);
@@ -179,7 +179,7 @@ impl<P: Port> Mediators<P> {
 
     /// Looks at the devices of `core` whose time has come at `now`.
     #[inline(never)] // once, not for each criterion
-    pub fn serve_devices(&mut self, core: CoreId, now: Instant) {
+    pub(super) fn serve_devices(&mut self, core: CoreId, now: Instant) {
         let mut engines = core::mem::take(&mut self.engines);
         devices::serve(&mut engines, core, now, |record, interrupted| {
             self.keep(move || Record::Transfer(record));
@@ -191,12 +191,12 @@ impl<P: Port> Mediators<P> {
 
     /// When `core` has to look at its devices; the end of time where it starts none.
     #[inline]
-    pub fn looks_at_devices(&self, core: CoreId) -> Instant {
+    pub(super) fn looks_at_devices(&self, core: CoreId) -> Instant {
         if P::HAS_DEVICES { self.looks[core.index()] } else { Instant::MAX }
     }
 
     /// Its devices touch no memory any more.
-    pub fn silence_devices(&mut self) {
+    pub(super) fn silence_devices(&mut self) {
         if P::HAS_DEVICES {
             self.engines.iter_mut().for_each(Engine::quiet);
         }

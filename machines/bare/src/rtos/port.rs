@@ -1,7 +1,6 @@
 //! What the kernel at work needs of an instruction set and the machine around it. A port implements it for its type.
 
 use super::bodies::{Bodies, Hooks, Notes};
-use super::devices::Interrupted;
 use super::{Ahead, Entries};
 use crate::caps::Counting;
 use crate::context::Context;
@@ -19,6 +18,7 @@ use core::cell::UnsafeCell;
 use core::fmt;
 use core::sync::atomic::AtomicBool;
 use solo_hal::{CounterId, PmuError};
+use solo_kernel::Arrival;
 use solo_model::{CoreId, Duration, EventId, EventTable};
 
 /// An interrupt that a core causes on another one, or on itself.
@@ -162,7 +162,7 @@ pub struct Shared<P: Port> {
     /// What they noted.
     pub(super) notes: SpinLock<P, Notes>,
     /// Interrupts of devices that wait for cores.
-    pub(super) arrivals: SpinLock<P, Vec<Interrupted>>,
+    pub(super) arrivals: SpinLock<P, Vec<(CoreId, Arrival)>>,
 }
 
 // SAFETY: everything is behind a lock but the kernel, which is written while nobody is told to read it.

@@ -5,9 +5,9 @@ use super::thread::{COUNTER_INTERRUPTS, RESCHEDULE_INTERRUPTS, TIMER_INTERRUPTS}
 use crate::context::Context;
 use crate::memory::{Need, RunMemory};
 use crate::paging::PAGE;
+use crate::queue::Piece;
 use crate::say;
 use crate::stacks::Stacks;
-use crate::virtio::Piece;
 use crate::window::translate;
 use crate::wire::{self, PIECES, Wire};
 use alloc::vec::Vec;

@@ -1,5 +1,6 @@
 //! `solo measure bandwidth`: what memory guarantees, measured instead of typed in.
 
+use super::platform_of;
 use crate::cli::MeasureBandwidth;
 use crate::document::Document;
 use crate::exit::{Exit, Failure};
@@ -8,16 +9,12 @@ use serde::Serialize;
 use solo_lab::campaign::bandwidth::{FoundBandwidth, bandwidth};
 use solo_model::text::counted;
 use solo_model::{Bandwidth, Bytes, Duration, Platform};
-use solo_scenario::Platforms;
 use solo_sim::measure::Effort;
 use std::fmt::{self, Write};
-use std::path::Path;
 
 /// Runs the loads on the simulated platform; exit code 1 where the platform file promises more than was found.
 pub(crate) fn run(options: &MeasureBandwidth) -> Result<Exit, Failure> {
-    let platform = Platforms::builtin()
-        .load(&options.platform, Path::new("."))
-        .map_err(|report| Failure::Scenario(Box::new(report)))?;
+    let platform = platform_of(&options.platform, None)?;
     let defaults = Effort::default();
     let span = options.span_ms.map_or(defaults.span, Duration::from_millis);
     let effort = Effort { accesses: options.accesses.unwrap_or(defaults.accesses), span };

@@ -1,15 +1,14 @@
 //! `solo measure calibrate`: whether counters count what their names say.
 
+use super::platform_of;
 use crate::cli::MeasureCalibrate;
 use crate::document::Document;
 use crate::exit::{Exit, Failure};
 use crate::output;
 use serde::Serialize;
-use solo_lab::campaign::calibrate::{CalibratedCounter, calibrate, with_prefetcher};
+use solo_lab::campaign::calibrate::{CalibratedCounter, calibrate};
 use solo_model::Events;
-use solo_scenario::Platforms;
 use std::fmt;
-use std::path::Path;
 
 /// Runs the walks; exit code 1 where a counter counts something else.
 pub(crate) fn run(options: &MeasureCalibrate) -> Result<Exit, Failure> {
@@ -24,13 +23,7 @@ pub(crate) fn run(options: &MeasureCalibrate) -> Result<Exit, Failure> {
 }
 
 fn measured(options: &MeasureCalibrate) -> Result<Shown, Failure> {
-    let mut platform = Platforms::builtin()
-        .load(&options.platform, Path::new("."))
-        .map_err(|report| Failure::Scenario(Box::new(report)))?;
-    if let Some(word) = &options.prefetcher {
-        let wrong = |error| Failure::Usage(format!("--prefetcher {word}: {error}"));
-        platform = with_prefetcher(platform, word == "on").map_err(wrong)?;
-    }
+    let platform = platform_of(&options.platform, options.prefetcher.as_deref())?;
     let found = calibrate(&platform, options.seed)?;
     Ok(Shown { platform: platform.name.clone(), rows: found.iter().map(Row::of).collect() })
 }

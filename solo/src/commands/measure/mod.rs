@@ -3,6 +3,7 @@
 mod bandwidth;
 mod calibrate;
 mod counters;
+mod cpmd;
 mod lockdown;
 mod map;
 mod overheads;
@@ -11,7 +12,10 @@ mod wcet;
 
 use crate::cli::{Measure, MeasureCommand};
 use crate::exit::{Exit, Failure};
-use solo_model::{Experiment, TaskClass, TaskId};
+use solo_lab::campaign::calibrate::with_prefetcher;
+use solo_model::{Experiment, Platform, TaskClass, TaskId};
+use solo_scenario::Platforms;
+use std::path::Path;
 
 /// Measures what the command says.
 pub(crate) fn run(options: &Measure) -> Result<Exit, Failure> {
@@ -22,8 +26,19 @@ pub(crate) fn run(options: &Measure) -> Result<Exit, Failure> {
         MeasureCommand::Map(options) => map::run(options),
         MeasureCommand::Lockdown(options) => lockdown::run(options),
         MeasureCommand::Wcet(options) => wcet::run(options),
+        MeasureCommand::Cpmd(options) => cpmd::run(options),
         MeasureCommand::Overheads(options) => overheads::run(options),
     }
+}
+
+/// The platform of that name or file, its prefetcher switched where `prefetcher` says `on` or `off`.
+fn platform_of(name: &str, prefetcher: Option<&str>) -> Result<Platform, Failure> {
+    let platform = Platforms::builtin()
+        .load(name, Path::new("."))
+        .map_err(|report| Failure::Scenario(Box::new(report)))?;
+    let Some(word) = prefetcher else { return Ok(platform) };
+    let wrong = |error| Failure::Usage(format!("--prefetcher {word}: {error}"));
+    with_prefetcher(platform, word == "on").map_err(wrong)
 }
 
 /// The task of that name, or the first hard one.
