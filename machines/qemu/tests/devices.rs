@@ -256,7 +256,10 @@ fn refusals(image: &Image) -> Result<(), Failed> {
     assert!(said.contains("device `camera` starts by itself; here a core starts devices"), "{said}");
     let camera = experiment(vec![device("camera", 0, Direction::Input, 1)], 10);
     let said = refused(Machine { wires: 0, ..machine(&camera) }, &camera)?;
-    assert!(said.contains("device camera: number 0, and the machine has network devices for 0"), "{said}");
+    assert!(
+        said.contains("device camera: it is number 1, and the machine has network devices for 0"),
+        "{said}"
+    );
     Ok(())
 }
 

@@ -82,7 +82,11 @@ pub fn engines<P: Port>(
         let Some(core) = device.core.filter(|core| own.contains(*core)) else { continue };
         let lacks = |what: &str| alloc::format!("device {}: {what}", device.name);
         let ends = wires.get(at).ok_or_else(|| {
-            lacks(&alloc::format!("number {at}, and the machine has network devices for {}", wires.len()))
+            lacks(&alloc::format!(
+                "it is number {}, and the machine has network devices for {}",
+                at + 1,
+                wires.len()
+            ))
         })?;
         let base = buffers.get(device.buffer.index()).copied().unwrap_or_default();
         let wire = Wire::new(*ends, device.writes(), translate::<P>);
