@@ -7,8 +7,8 @@ use solo_report::run::Repeated;
 use solo_schedule::{Criterion, TaskParameters, Visitor, dispatch};
 use solo_scx::{Ejected, Ranks, Replay, job, key_of};
 use solo_threads::{
-    Changes, Counted, Host, Options, Plane, PlaneDomains, Priorities, Ran, Ranking, ThreadsError, Under,
-    plane_domains,
+    Changes, Counted, Host, Options, Plane, PlaneDomains, Priorities, Raises, Ran, Ranking, ThreadsError,
+    Under, plane_domains,
 };
 use std::thread;
 
@@ -32,7 +32,7 @@ pub(crate) fn run(
     counted: Option<&Counted>,
     control: &Control<'_>,
 ) -> Result<Ranked, LabError> {
-    let wanted = Wanted::of(experiment, host, counted, control, false)?;
+    let wanted = Wanted::of(experiment, host, counted, control, Raises::NONE)?;
     dispatch(experiment.policy.criterion, UnderRanks(wanted))
 }
 
@@ -46,7 +46,7 @@ pub(crate) fn by_priority(
     counted: Option<&Counted>,
     control: &Control<'_>,
 ) -> Result<(Ran, Changes), LabError> {
-    let wanted = Wanted::of(experiment, host, counted, control, true)?;
+    let wanted = Wanted::of(experiment, host, counted, control, Priorities::RAISES)?;
     dispatch(experiment.policy.criterion, ByPriority(wanted))
 }
 
@@ -75,15 +75,15 @@ struct Wanted<'e> {
 }
 
 impl<'e> Wanted<'e> {
-    /// For a plane that inherits, or does not.
+    /// For a plane that raises who holds locks so.
     fn of(
         experiment: &'e Experiment,
         host: &'e Host,
         counted: Option<&'e Counted>,
         control: &'e Control<'e>,
-        inherits: bool,
+        raises: Raises,
     ) -> Result<Self, LabError> {
-        let domains = plane_domains(experiment, host, inherits);
+        let domains = plane_domains(experiment, host, raises);
         let domains = domains.map_err(|lack| lacks(experiment, MachineLack::Linux(lack)))?;
         let tasks = experiment.tasks.iter().map(TaskParameters::from).collect();
         Ok(Self { experiment, host, counted, control, domains, tasks })

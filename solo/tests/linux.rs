@@ -131,13 +131,11 @@ fn priorities_follow_the_ranks_of_jobs() {
     let response = |task: usize, of: &str| answer["report"]["tasks"][task]["response"][of].as_u64().unwrap();
     let (long, short) = (response(0, "max_ns"), response(1, "p50_ns"));
     assert!(long >= 13_000_000 && short < 6_000_000, "{long} {short}");
-    // Linux inherits its own priorities, and knows no ceilings of them.
-    let inherited = run(&SCENARIO.replace("P-RM", "P-EDF"));
-    assert!(matches!(inherited.status.code(), Some(0 | 1)), "{}", String::from_utf8_lossy(&inherited.stderr));
-    let raised = run(&SCENARIO.replace("P-RM", "P-EDF").replace("inheritance", "ceiling"));
-    let why = String::from_utf8_lossy(&raised.stderr).into_owned();
-    assert_eq!(raised.status.code(), Some(3), "{why}");
-    assert!(why.contains("`bus` raises who holds it"), "{why}");
+    // Linux inherits its own priorities; a ceiling is a place in the order.
+    for protocol in ["inheritance", "ceiling"] {
+        let raised = run(&SCENARIO.replace("P-RM", "P-EDF").replace("inheritance", protocol));
+        assert!(matches!(raised.status.code(), Some(0 | 1)), "{}", String::from_utf8_lossy(&raised.stderr));
+    }
 }
 
 /// EDF over all CPUs by Linux itself, and what the kernel counted of each job.

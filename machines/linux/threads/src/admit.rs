@@ -3,7 +3,7 @@
 use crate::NoFifo;
 use crate::host::Host;
 use crate::lack::ThreadsLack;
-use crate::plane;
+use crate::plane::{self, Raises};
 use crate::priorities::{self, Scheduling};
 use solo_model::policy::{Theory, Timing};
 use solo_model::work::LockProtocol;
@@ -22,10 +22,11 @@ pub fn admit(experiment: &Experiment, host: &Host) -> Result<(), ThreadsLack> {
     with_fifo(host, highest)
 }
 
-/// The same where a plane schedules hard and soft tasks, which inherits or does not.
-pub(crate) fn admit_ranked(experiment: &Experiment, host: &Host, inherits: bool) -> Result<(), ThreadsLack> {
+/// The same where a plane schedules hard and soft tasks, which raises who holds locks so.
+pub(crate) fn admit_ranked(experiment: &Experiment, host: &Host, raises: Raises) -> Result<(), ThreadsLack> {
     plain(experiment)?;
-    plane::admit(experiment, inherits)?;
+    plane::admit(experiment, raises)?;
+    ceilings(experiment)?;
     room(experiment, host)?;
     // Who watches over the run.
     with_fifo(host, Some(host.priorities.1))

@@ -7,10 +7,10 @@
 use crate::coordinate::ThreadsError;
 use crate::host::Host;
 use crate::lack::ThreadsLack;
-use crate::plane::{Plane, PlaneDomains};
+use crate::plane::{Plane, PlaneDomains, Raises};
 use crate::sched;
 use crate::sync::{self, Wait};
-use solo_model::TaskId;
+use solo_model::{LockId, TaskId};
 use std::io;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
@@ -47,6 +47,7 @@ struct Group {
 }
 
 /// The threads of a group, the most urgent first, and how long changes took.
+#[derive(Debug)]
 struct Order {
     places: Vec<Place>,
     /// The priority of the most urgent one.
@@ -56,11 +57,24 @@ struct Order {
 }
 
 /// A thread in an order.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 struct Place {
     key: u64,
     task: TaskId,
     thread: u32,
+    /// The locks with ceilings that it has taken or is about to, and the lowest key of who else may ask for each.
+    raised: Vec<(LockId, u64)>,
+}
+
+impl Place {
+    /// The lowest comes first. Who holds a lock comes before all of the key to which that raises it; of one key the lowest task comes first.
+    fn rank(&self) -> (u64, bool, TaskId) {
+        let raised = self.raised.iter().map(|(_, key)| *key).min();
+        match raised.filter(|raised| *raised <= self.key) {
+            Some(raised) => (raised, false, self.task),
+            None => (self.key, true, self.task),
+        }
+    }
 }
 
 /// A thread gets this priority.
@@ -71,6 +85,10 @@ struct Given {
 }
 
 impl Priorities {
+    /// The kernel raises who holds a lock with inheritance, and keeps it raised where its own priority changes meanwhile; a ceiling is a place in the
+    /// order.
+    pub const RAISES: Raises = Raises { by_inheritance: true, to_ceiling: true };
+
     /// Nobody has a place yet. The host's highest priority stays free for who ends the run.
     ///
     /// # Errors
@@ -112,7 +130,7 @@ impl Priorities {
 
 impl Plane for Priorities {
     fn enter(&self, task: TaskId, thread: u32, key: u64) -> io::Result<()> {
-        let place = Place { key, task, thread };
+        let place = Place { key, task, thread, raised: Vec::new() };
         self.group(task).map_or(Ok(()), |group| group.change(|order| order.enter(place)))
     }
 
@@ -120,9 +138,16 @@ impl Plane for Priorities {
         self.group(task).map_or(Ok(()), |group| group.change(|order| order.rank(task, key)))
     }
 
-    /// The kernel raises who holds such a lock, and keeps it raised where its own priority changes meanwhile.
-    fn inherits(&self) -> bool {
-        true
+    fn raises(&self) -> Raises {
+        Self::RAISES
+    }
+
+    fn raise(&self, task: TaskId, lock: LockId, others: &[TaskId]) -> io::Result<()> {
+        self.group(task).map_or(Ok(()), |group| group.change(|order| order.raise(task, lock, others)))
+    }
+
+    fn lower(&self, task: TaskId, lock: LockId) -> io::Result<()> {
+        self.group(task).map_or(Ok(()), |group| group.change(|order| order.lower(task, lock)))
     }
 
     fn look(&self) {}
@@ -182,18 +207,38 @@ impl Order {
 
     /// A thread has its first place.
     fn enter(&mut self, own: Place) -> Vec<Given> {
-        let place = self.position(own.key, own.task);
+        let place = self.position(&own);
         self.places.insert(place, own);
         // The least urgent first: nobody is more urgent for a moment than who is before it.
         self.given((place..self.places.len()).rev())
     }
 
-    /// A thread has another place: those between the old and the new one each move by one, and it comes last.
+    /// A thread has another key.
     fn rank(&mut self, task: TaskId, key: u64) -> Vec<Given> {
+        self.moves(task, |place| place.key = key)
+    }
+
+    /// A thread comes before those of `others` from now on.
+    ///
+    /// Each of them has the place of its job, or of its next one where it waits for that; those behind are less urgent.
+    fn raise(&mut self, task: TaskId, lock: LockId, others: &[TaskId]) -> Vec<Given> {
+        let others = self.places.iter().filter(|place| place.task != task && others.contains(&place.task));
+        let Some(key) = others.map(|place| place.key).min() else { return Vec::new() };
+        self.moves(task, |place| place.raised.push((lock, key)))
+    }
+
+    /// It comes before them no longer, for this lock.
+    fn lower(&mut self, task: TaskId, lock: LockId) -> Vec<Given> {
+        self.moves(task, |place| place.raised.retain(|(raised, _)| *raised != lock))
+    }
+
+    /// A thread has another place: those between the old and the new one each move by one, and it comes last.
+    fn moves(&mut self, task: TaskId, change: impl FnOnce(&mut Place)) -> Vec<Given> {
         let Some(old) = self.places.iter().position(|place| place.task == task) else { return Vec::new() };
-        let own = self.places.remove(old);
-        let new = self.position(key, task);
-        self.places.insert(new, Place { key, ..own });
+        let mut own = self.places.remove(old);
+        change(&mut own);
+        let new = self.position(&own);
+        self.places.insert(new, own);
         match new.cmp(&old) {
             std::cmp::Ordering::Equal => Vec::new(),
             std::cmp::Ordering::Greater => self.given(old..=new),
@@ -201,9 +246,9 @@ impl Order {
         }
     }
 
-    /// Where a job of this key belongs: the lowest key first, of one key the lowest task.
-    fn position(&self, key: u64, task: TaskId) -> usize {
-        self.places.partition_point(|place| (place.key, place.task) < (key, task))
+    /// Where a thread belongs.
+    fn position(&self, own: &Place) -> usize {
+        self.places.partition_point(|place| place.rank() < own.rank())
     }
 
     /// The priorities of those at these places.
@@ -236,15 +281,21 @@ mod tests {
             let mut order = Order::new(97);
             let mut seen: BTreeMap<u32, i32> = BTreeMap::new();
             for task in 0..tasks {
-                let place = Place { key: random.below(30), task: TaskId(task), thread: 100 + task };
+                let key = random.below(30);
+                let place = Place { key, task: TaskId(task), thread: 100 + task, raised: Vec::new() };
                 for given in order.enter(place) {
                     seen.insert(given.thread, given.priority);
                 }
             }
             for _ in 0..50 {
                 let moving = TaskId(random.below(u64::from(tasks)) as u32);
-                let key = random.below(30);
-                let given = order.rank(moving, key);
+                let lock = LockId(random.below(3) as u16);
+                let users: Vec<TaskId> = (0..tasks).filter(|_| random.below(3) == 0).map(TaskId).collect();
+                let given = match random.below(4) {
+                    0 => order.raise(moving, lock, &users),
+                    1 => order.lower(moving, lock),
+                    _ => order.rank(moving, random.below(30)),
+                };
                 let others: Vec<u32> = order
                     .places
                     .iter()
@@ -256,14 +307,42 @@ mod tests {
                     let in_order: Vec<i32> = others.iter().map(|thread| seen[thread]).collect();
                     assert!(in_order.is_sorted_by(|before, after| before >= after), "{in_order:?}");
                 }
-                let all: Vec<(u64, TaskId)> =
-                    order.places.iter().map(|place| (place.key, place.task)).collect();
-                assert!(all.is_sorted(), "{all:?}");
+                assert!(order.places.is_sorted_by_key(Place::rank), "{order:?}");
                 let in_order: Vec<i32> = order.places.iter().map(|place| seen[&place.thread]).collect();
                 assert!(in_order.is_sorted_by(|before, after| before > after), "{in_order:?}");
                 assert_eq!(in_order[0], 97);
             }
         }
+    }
+
+    /// Keys by hand: 10, 20, 30, 40 of tasks 0 to 3, the last two of which share a lock with task 1, and all one with task 0.
+    #[test]
+    fn who_holds_a_lock_comes_before_all_who_may_ask_for_it_and_nobody_else() {
+        let mut order = Order::new(97);
+        for task in 0..4 {
+            let key = 10 * u64::from(task + 1);
+            order.enter(Place { key, task: TaskId(task), thread: 100 + task, raised: Vec::new() });
+        }
+        let tasks = |order: &Order| order.places.iter().map(|place| place.task.0).collect::<Vec<_>>();
+        let users = [1, 2, 3].map(TaskId);
+        let given = order.raise(TaskId(3), LockId(0), &users);
+        // The others make room first, the last of them first.
+        let expected = [(102, 94), (101, 95), (103, 96)].map(|(thread, priority)| Given { thread, priority });
+        assert_eq!(given, expected);
+        assert_eq!(tasks(&order), [0, 3, 1, 2]);
+        let all = [0, 1, 2, 3].map(TaskId);
+        order.raise(TaskId(3), LockId(1), &all);
+        assert_eq!(tasks(&order), [3, 0, 1, 2]);
+        // In any order, and its own job's key does not matter meanwhile.
+        order.lower(TaskId(3), LockId(0));
+        order.rank(TaskId(3), 15);
+        assert_eq!(tasks(&order), [3, 0, 1, 2]);
+        order.lower(TaskId(3), LockId(1));
+        assert_eq!(tasks(&order), [0, 3, 1, 2]);
+        // Who is the most urgent of all users stays where it is; who is alone is not raised.
+        assert_eq!(order.raise(TaskId(0), LockId(1), &all), []);
+        assert_eq!(order.raise(TaskId(2), LockId(2), &[TaskId(2)]), []);
+        assert_eq!(tasks(&order), [0, 3, 1, 2]);
     }
 
     #[test]

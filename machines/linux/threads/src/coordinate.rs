@@ -157,13 +157,14 @@ pub(crate) fn run_roles(
         }
         Under::Deadline => (admit_deadline(experiment, host)?, None),
         Under::Ranked(ranking) => {
-            admit_ranked(experiment, host, ranking.plane.inherits())?;
+            admit_ranked(experiment, host, ranking.plane.raises())?;
             (priorities::ranked(experiment), Some(ranking))
         }
     };
     let cores = CpuCores::new(priorities::used_cores(experiment), &host.cpus);
     let refused = |what| move |error| ThreadsError::Refused { what, error };
-    let locks = Locks::new(experiment, &scheduling).map_err(refused("a lock"))?;
+    let plane = ranking.map(|ranking| ranking.plane);
+    let locks = Locks::new(experiment, &scheduling, plane).map_err(refused("a lock"))?;
     let memory = Memory::new(&experiment.buffers);
     let goal = experiment.end.goal(&experiment.tasks);
     let shared = Shared {

@@ -47,4 +47,4 @@ pub use counted::Counted;
 pub use host::Host;
 pub use lack::ThreadsLack;
 pub use no_fifo::NoFifo;
-pub use plane::{Plane, PlaneDomains, Ranking, plane_domains};
+pub use plane::{Plane, PlaneDomains, Raises, Ranking, plane_domains};

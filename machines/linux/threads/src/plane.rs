@@ -5,7 +5,7 @@ use crate::host::Host;
 use crate::lack::ThreadsLack;
 use crate::priorities;
 use solo_model::work::LockProtocol;
-use solo_model::{CoreId, CoreSet, Experiment, Instant, TaskId};
+use solo_model::{CoreId, CoreSet, Experiment, Instant, LockId, TaskId};
 use std::io;
 
 /// A scheduler of a live system that runs those threads of a domain that have the lowest keys. Threads of one key go by the numbers of
@@ -23,13 +23,44 @@ pub trait Plane: Sync {
     /// What the system says.
     fn rank(&self, task: TaskId, key: u64) -> io::Result<()>;
 
-    /// True where who holds a lock with inheritance is as urgent as the most urgent who waits for it.
-    fn inherits(&self) -> bool {
-        false
+    /// Which locks raise who holds them.
+    fn raises(&self) -> Raises {
+        Raises::NONE
+    }
+
+    /// A task's thread, which takes a lock with a ceiling or is about to, comes before those of `others`, which may ask for the lock, until it
+    /// gives it back. Only where the plane [`raises`](Self::raises) to ceilings.
+    ///
+    /// # Errors
+    /// What the system says.
+    fn raise(&self, _task: TaskId, _lock: LockId, _others: &[TaskId]) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// It has given the lock back.
+    ///
+    /// # Errors
+    /// What the system says.
+    fn lower(&self, _task: TaskId, _lock: LockId) -> io::Result<()> {
+        Ok(())
     }
 
     /// Looks after itself: called some hundred times a second, by a thread that is more urgent than all others.
     fn look(&self);
+}
+
+/// Which locks raise who holds them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Raises {
+    /// To the most urgent who waits.
+    pub by_inheritance: bool,
+    /// Above all who may ask, at once.
+    pub to_ceiling: bool,
+}
+
+impl Raises {
+    /// None does.
+    pub const NONE: Self = Self { by_inheritance: false, to_ceiling: false };
 }
 
 /// A plane, and how urgent jobs are there.
@@ -57,13 +88,13 @@ pub struct PlaneDomains {
 ///
 /// # Errors
 /// Where a plane can't keep the meaning of the experiment: a criterion whose ranks change while a job waits, or locks that raise who
-/// holds them, unless it [`inherits`](Plane::inherits) and they do no more.
+/// holds them, unless it [`raises`](Plane::raises) them so.
 pub fn plane_domains(
     experiment: &Experiment,
     host: &Host,
-    inherits: bool,
+    raises: Raises,
 ) -> Result<PlaneDomains, ThreadsLack> {
-    admit(experiment, inherits)?;
+    admit(experiment, raises)?;
     let used = priorities::used_cores(experiment);
     if used.len() > host.cpus.len() {
         return Err(ThreadsLack::Cpus { needed: used.len(), available: host.cpus.len() });
@@ -88,20 +119,20 @@ pub fn plane_domains(
     Ok(domains)
 }
 
-/// What a plane can't do that inherits, or does not.
-pub(crate) fn admit(experiment: &Experiment, inherits: bool) -> Result<(), ThreadsLack> {
+/// What a plane can't do that raises who holds locks so.
+pub(crate) fn admit(experiment: &Experiment, raises: Raises) -> Result<(), ThreadsLack> {
     let criterion = experiment.policy.criterion;
     let facts = criterion.facts();
     // Who has a quantum ranks jobs by the time or in turns; who does not preempt lets ranks wait.
     if facts.quantum.is_some() || !facts.preemptive {
         return Err(ThreadsLack::NoRank(criterion));
     }
-    let raises = |protocol| match protocol {
-        LockProtocol::Inheritance => !inherits,
-        LockProtocol::Ceiling => true,
+    let unknown = |protocol| match protocol {
+        LockProtocol::Inheritance => !raises.by_inheritance,
+        LockProtocol::Ceiling => !raises.to_ceiling,
         LockProtocol::Plain | LockProtocol::Semaphore { .. } => false,
     };
-    match experiment.locks.iter().find(|lock| raises(lock.protocol)) {
+    match experiment.locks.iter().find(|lock| unknown(lock.protocol)) {
         Some(lock) => Err(ThreadsLack::Raising { lock: lock.name.clone() }),
         None => Ok(()),
     }

@@ -80,7 +80,7 @@ impl Actor<'_> {
     #[allow(unsafe_code)]
     pub(crate) fn run_body(self, body: Body, ended: &Mutex<Vec<Ended>>) -> Journal {
         keep_panics();
-        let (task, journal, held) = (self.task, self.begin(), Held::new(self.scheduling));
+        let (task, journal, held) = (self.task, self.begin(), Held::new(self.task, self.scheduling));
         let release = Instant::new(self.task().release.offset().get());
         // SAFETY: the value leaves the thread's own storage before this function returns, and what it borrows outlives that.
         let actor = unsafe { std::mem::transmute::<Actor<'_>, Actor<'static>>(self) };

@@ -32,7 +32,7 @@ pub(crate) struct Shared<'r> {
     /// Jobs of which not everything was counted all the time.
     pub(crate) multiplexed: AtomicU64,
     pub(crate) memory: &'r Memory,
-    pub(crate) locks: &'r Locks,
+    pub(crate) locks: &'r Locks<'r>,
     pub(crate) pace: Pace,
     /// Of each sporadic task, what threads have asked for.
     pub(crate) asked: Vec<Option<Asked>>,
@@ -149,7 +149,7 @@ impl Actor<'_> {
     pub(crate) fn run(self, mut program: Program) -> Journal {
         let shared = self.shared;
         let mut journal = self.begin();
-        let mut held = Held::new(self.scheduling);
+        let mut held = Held::new(self.task, self.scheduling);
         let task = self.task();
         let mut release = Instant::new(task.release.offset().get());
         let mut index = JobIndex(0);

@@ -13,8 +13,8 @@ use solo_model::{
     TaskClass, TaskId,
 };
 use solo_threads::{
-    Host, Options, Plane, Priorities, Ran, Ranking, ThreadsError, ThreadsLack, Under, admit, plane_domains,
-    run,
+    Host, Options, Plane, Priorities, Raises, Ran, Ranking, ThreadsError, ThreadsLack, Under, admit,
+    plane_domains, run,
 };
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -337,7 +337,7 @@ fn domains_are_the_cpus_that_tasks_share() {
         let found = plane_domains(
             &edf(vec![hard("a", 0), hard("b", 1), hard("c", 0)], scope, End::Jobs(1)),
             &host,
-            false,
+            Raises::NONE,
         );
         let found = found.expect("it can be ranked");
         let cpus = |set: &solo_model::CoreSet| set.iter().map(|cpu| cpu.0).collect::<Vec<_>>();
@@ -347,7 +347,7 @@ fn domains_are_the_cpus_that_tasks_share() {
     assert_eq!(both(Scope::Global), (vec![vec![2, 5]], vec![0, 0, 0]));
     let far = Host { cpus: vec![2, 64], ..Host::look() };
     let one = edf(vec![periodic("a", 1, TaskClass::Hard, Duration::ZERO)], Scope::Global, End::Jobs(1));
-    assert_eq!(plane_domains(&one, &far, false), Err(ThreadsLack::Number { cpu: 64, most: 63 }));
+    assert_eq!(plane_domains(&one, &far, Raises::NONE), Err(ThreadsLack::Number { cpu: 64, most: 63 }));
 }
 
 #[test]
@@ -356,10 +356,13 @@ fn what_ranks_cannot_keep_the_meaning_of_is_refused() {
     let task = || vec![periodic("a", 0, TaskClass::Hard, Duration::ZERO)];
     let mut raising = edf(task(), Scope::Partitioned, End::Jobs(1));
     raising.locks = vec![lock("plain", LockProtocol::Plain), lock("bus", LockProtocol::Inheritance)];
-    assert_eq!(plane_domains(&raising, &host, false), Err(ThreadsLack::Raising { lock: "bus".into() }));
+    assert_eq!(
+        plane_domains(&raising, &host, Raises::NONE),
+        Err(ThreadsLack::Raising { lock: "bus".into() })
+    );
     let mut turns = edf(task(), Scope::Partitioned, End::Jobs(1));
     turns.policy = Policy::new(Scope::Partitioned, Criterion::Llf);
-    assert_eq!(plane_domains(&turns, &host, true), Err(ThreadsLack::NoRank(Criterion::Llf)));
+    assert_eq!(plane_domains(&turns, &host, Priorities::RAISES), Err(ThreadsLack::NoRank(Criterion::Llf)));
 }
 
 /// Under RR two jobs that want more than a slice each take turns on a CPU, and under FP the one that was there first ends first. A hard
@@ -527,10 +530,10 @@ fn jobs_are_counted_each_for_itself() {
     }
 }
 
-/// Under EDF by priorities who holds a lock is raised by who waits for it, also where its own priority changes meanwhile: `top` is first, then
+/// Under EDF by priorities who holds a lock is raised by who waits for it, or at once, also where its own priority changes meanwhile: `top` is first, then
 /// last, and everybody's place with it.
 #[test]
-fn priorities_that_follow_ranks_are_inherited() {
+fn priorities_that_follow_ranks_raise_who_holds_a_lock() {
     let Some((host, _alone)) = host() else { return };
     let with = |protocol| {
         let by = |deadline, task: Task| Task { deadline: Some(ms(deadline)), ..task };
@@ -549,15 +552,24 @@ fn priorities_that_follow_ranks_are_inherited() {
         experiment.policy = Policy::new(Scope::Partitioned, Criterion::Edf);
         experiment.end = End::At(ms(400));
         experiment.locks = vec![lock("bus", protocol), signal("go"), signal("next")];
-        let plane = Priorities::new(&plane_domains(&experiment, &host, true).unwrap(), &host).unwrap();
+        let plane =
+            Priorities::new(&plane_domains(&experiment, &host, Priorities::RAISES).unwrap(), &host).unwrap();
         let key = |_: TaskId, deadline: Option<solo_model::Instant>| deadline.map_or(u64::MAX, |at| at.get());
         let ranking = Ranking { plane: &plane, key: &key };
         run(&experiment, &host, Options { under: Under::Ranked(ranking), counted: None }, &|| false)
             .expect("it runs")
     };
-    for (protocol, inverts) in [(LockProtocol::Plain, true), (LockProtocol::Inheritance, false)] {
+    for (protocol, inverts) in
+        [(LockProtocol::Plain, true), (LockProtocol::Inheritance, false), (LockProtocol::Ceiling, false)]
+    {
         let ran = with(protocol);
         let [low, middle, high, top] = [0, 1, 2, 3].map(|task| jobs(&ran, task)[0].clone());
+        let waits = ran.records.iter().filter(|record| {
+            matches!(record, Record::Lock(lock) if lock.action == LockAction::Waits && lock.lock == BUS)
+        });
+        // Who is above all who may ask is not preempted by them: `high` begins when the lock is free.
+        let none = protocol == LockProtocol::Ceiling;
+        assert_eq!(waits.count(), usize::from(!none), "{protocol:?}");
         assert!(top.start > low.start && top.finish < low.finish, "{top:?} {low:?}");
         assert_eq!(high.finish > middle.finish, inverts, "{protocol:?}");
     }
@@ -600,7 +612,7 @@ fn priorities_that_follow_ranks_are_edf() {
             Experiment::new("order", chip(2), policy, tasks.clone(), End::Jobs(8))
         };
         let experiment = under(Criterion::Edf);
-        let domains = plane_domains(&experiment, &host, true).unwrap();
+        let domains = plane_domains(&experiment, &host, Priorities::RAISES).unwrap();
         let plane = Priorities::new(&domains, &host).unwrap();
         let key = |_: TaskId, deadline: Option<solo_model::Instant>| deadline.map_or(u64::MAX, |at| at.get());
         let ranking = Ranking { plane: &plane, key: &key };
