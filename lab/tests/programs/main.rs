@@ -98,12 +98,17 @@ fn sporadic_threads_are_released_as_they_are_asked_for() {
         let Some(run) = run(&folder, machine) else { continue };
         assert_eq!(run.ended, [], "{machine:?}");
         let jobs = jobs(&run, "brake");
-        assert!(jobs.len() >= 58, "{machine:?}: {} jobs", jobs.len());
+        // A host that lets a process wait merges what was asked for meanwhile: there only distances are promised.
+        let (all, again) = match machine {
+            ProgramMachine::Metal(_) => (58, 19),
+            ProgramMachine::Linux => (40, 10),
+        };
+        assert!(jobs.len() >= all, "{machine:?}: {} jobs", jobs.len());
         let releases: Vec<u64> = jobs.iter().map(|job| job.release.get()).collect();
         let gaps: Vec<u64> = releases.windows(2).map(|pair| pair[1] - pair[0]).collect();
         assert!(gaps.iter().all(|gap| *gap >= 5_000_000), "{machine:?}: {gaps:?}");
         let held = gaps.iter().filter(|gap| **gap == 5_000_000).count();
-        assert!(held >= 19, "{machine:?}: {held} were held back: {gaps:?}");
+        assert!(held >= again, "{machine:?}: {held} were held back: {gaps:?}");
         if let ProgramMachine::Metal(_) = machine {
             let late = jobs.iter().map(|job| job.start.since(job.release)).max().unwrap();
             assert!(late < Duration::from_micros(50), "{machine:?}: a job began {late} after its release");

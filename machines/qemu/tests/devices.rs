@@ -139,6 +139,11 @@ fn in_slots(image: &Image) -> Result<(), Failed> {
             assert!(transfer.at > transfer.since && transfer.at <= begin + device.slot, "{transfer:?}");
         }
     }
+    assert_eq!(
+        report.memory.as_ref().map(|memory| memory.allocations),
+        Some(0),
+        "nothing is allocated while it runs"
+    );
     let jobs = report.records.iter().filter(|record| matches!(record, Record::Job(_))).count();
     assert!(jobs >= 99, "{jobs} jobs beside devices");
     Ok(())
