@@ -139,6 +139,9 @@ fn an_io_core_keeps_a_table_of_slots_as_the_simulated_machine_does() {
         let shown: Value = serde_json::from_slice(&output.stdout).unwrap();
         assert_eq!(shown["verdict"]["held"], true, "{machine}: {}", shown["verdict"]);
         let devices = shown["report"]["devices"].as_array().unwrap().clone();
+        // What was not counted is absent, not zero.
+        let counts = machine == "sim";
+        assert!(devices.iter().all(|device| device["reads"].is_u64() == counts), "{machine}: {devices:?}");
         let told = |device: &Value| {
             ["name", "slots", "moved_bytes", "cut", "overlaps"].map(|key| device[key].to_string())
         };

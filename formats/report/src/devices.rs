@@ -28,10 +28,12 @@ pub struct DeviceReport {
     /// What it moved.
     #[serde(rename = "moved_bytes")]
     pub moved: Bytes,
-    /// Lines that memory read for it; neither these nor those written are known where both are 0 and something was moved.
-    pub reads: u64,
-    /// Lines that were written to memory for it.
-    pub writes: u64,
+    /// Lines that memory read for it, on machines that can tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reads: Option<u64>,
+    /// Lines that were written to memory for it, on machines that can tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub writes: Option<u64>,
     /// Slots that ended before all was moved.
     pub cut: u64,
     /// What was not moved for that.
@@ -91,8 +93,8 @@ impl DeviceReport {
             slots: 0,
             longest: Duration::ZERO,
             moved: Bytes::ZERO,
-            reads: 0,
-            writes: 0,
+            reads: Some(0),
+            writes: Some(0),
             cut: 0,
             left: Bytes::ZERO,
             overlaps: 0,
@@ -118,8 +120,11 @@ impl DeviceReport {
         self.slots += 1;
         self.longest = self.longest.max(transfer.at.since(transfer.since));
         self.moved = self.moved.saturating_add(transfer.moved);
-        self.reads = self.reads.saturating_add(transfer.reads);
-        self.writes = self.writes.saturating_add(transfer.writes);
+        // Data that move without a line were moved where nobody counts lines.
+        let told = transfer.moved.is_zero() || transfer.reads > 0 || transfer.writes > 0;
+        let and = |lines: Option<u64>, more| lines.filter(|_| told).map(|lines| lines.saturating_add(more));
+        self.reads = and(self.reads, transfer.reads);
+        self.writes = and(self.writes, transfer.writes);
         self.cut += u64::from(!transfer.left.is_zero());
         self.left = self.left.saturating_add(transfer.left);
         if let Some(with) = with {
@@ -190,8 +195,7 @@ impl DeviceReport {
 
     /// A row of the table.
     pub(crate) fn row(&self) -> Vec<String> {
-        let known = self.moved.is_zero() || self.reads > 0 || self.writes > 0;
-        let lines = |count| if known { text::count(count) } else { "-".to_owned() };
+        let lines = |count: Option<u64>| count.map_or_else(|| "-".to_owned(), text::count);
         vec![
             self.name.clone(),
             self.owner.clone(),

@@ -89,9 +89,9 @@ impl CpmdRow {
         self.losses.iter().map(|losses| losses.worst).max().unwrap_or_default()
     }
 
-    /// True where no loss was above the bound.
+    /// True where something was measured and no loss was above the bound.
     pub fn holds(&self) -> bool {
-        self.worst() <= self.bound && self.cold <= self.bound
+        !self.losses.is_empty() && self.worst() <= self.bound && self.cold <= self.bound
     }
 }
 
@@ -126,7 +126,8 @@ fn row(
     let lines = working_set.in_pieces_of(request.platform.line());
     let mut found: Vec<(Disturbance, Vec<Duration>)> = Vec::new();
     let mut cold = Duration::ZERO;
-    for seed in request.seed..request.seed + request.iterations {
+    for iteration in 0..request.iterations {
+        let seed = request.seed.wrapping_add(iteration);
         if control.cancel.requested() {
             return Err(LabError::Interrupted);
         }

@@ -45,7 +45,7 @@ pub(crate) fn run(options: &MeasureCpmd) -> Result<Exit, Failure> {
     };
     let bars = Bars::new(options.quiet);
     let rows = cpmd(&request, &control(&bars))?;
-    if let Some(path) = options.write.as_deref() {
+    if let Some(path) = options.write.as_deref().filter(|_| rows.iter().all(CpmdRow::holds)) {
         Output::write(path, file(&rows, &platform, options).as_bytes())?;
     }
     if options.json {
@@ -86,7 +86,7 @@ fn file(rows: &[CpmdRow], platform: &Platform, options: &MeasureCpmd) -> String 
 }
 
 const fn last_seed(options: &MeasureCpmd) -> u64 {
-    options.seed.saturating_add(options.iterations).saturating_sub(1)
+    options.seed.wrapping_add(options.iterations - 1)
 }
 
 /// The table as JSON.
@@ -207,9 +207,12 @@ fn text(rows: &[CpmdRow], platform: &Platform, options: &MeasureCpmd) -> String 
         last_seed(options),
     ));
     for row in rows.iter().filter(|row| !row.holds()) {
-        say(&format!("ABOVE ITS BOUND at {}: the model does not hold here.", row.working_set));
+        say(&match row.losses.is_empty() {
+            true => format!("NOTHING WAS MEASURED at {}: the job did not come to its end.", row.working_set),
+            false => format!("ABOVE ITS BOUND at {}: the model does not hold here.", row.working_set),
+        });
     }
-    if let Some(path) = &options.write {
+    if let Some(path) = options.write.as_ref().filter(|_| rows.iter().all(CpmdRow::holds)) {
         say(&format!(
             "The most of all is `cache-affinity` in {}; `solo check` counts it at each preemption of tasks that use memory.",
             Printable(path.display())

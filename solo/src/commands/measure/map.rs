@@ -1,6 +1,6 @@
 //! `solo measure map`: which address bits choose the DRAM bank, from the times of address pairs.
 
-use super::pairs;
+use super::{pairs, platform_of};
 use crate::cli::{MapForm, MeasureMap};
 use crate::commands::addresses::written;
 use crate::document::Document;
@@ -12,22 +12,13 @@ use solo_lab::campaign::map::{FoundMap, infer, said, time_pairs};
 use solo_model::platform::XorBits;
 use solo_model::text::{Printable, counted};
 use solo_model::{Bytes, Cycles, Platform};
-use solo_scenario::Platforms;
 use solo_scenario::units::SIZE;
 use solo_sim::pairs::Pairs;
 use std::fmt::{self, Write};
-use std::path::Path;
 
 /// Measures or reads times, and solves them; exit code 1 where the platform file says something else.
 pub(crate) fn run(options: &MeasureMap) -> Result<Exit, Failure> {
-    let platform = match &options.platform {
-        Some(name) => Some(
-            Platforms::builtin()
-                .load(name, Path::new("."))
-                .map_err(|report| Failure::Scenario(Box::new(report)))?,
-        ),
-        None => None,
-    };
+    let platform = options.platform.as_deref().map(|name| platform_of(name, None)).transpose()?;
     let granule = granule(&options.granule)?;
     let times = times(options, platform.as_ref(), granule)?;
     let found = infer(&times, options.threshold.map(Cycles::new), granule, options.seed)
