@@ -10,7 +10,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Held by who starts programs that use all they can get: another one beside it would be measured, too.
+/// Held by who starts a guard: another one beside it would be measured, and told of, too.
 static ALONE: Mutex<()> = Mutex::new(());
 
 fn alone() -> MutexGuard<'static, ()> {
@@ -28,14 +28,15 @@ fn said(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// Whether this machine lets a guard act; where it does not, that is said.
-fn can_guard(folder: &Path) -> bool {
+/// The only guard's right, where this machine lets a guard act; where it does not, that is said.
+fn can_guard(folder: &Path) -> Option<MutexGuard<'static, ()>> {
+    let alone = alone();
     let words = ["-e", "page-faults", "--budget", "0=1000", "--time", "5ms", "--quiet"];
     let output = guard(folder, &words).output().unwrap();
     if output.status.code() == Some(3) {
         println!("skipped: solo guard: {}", said(&output).trim());
     }
-    output.status.code() != Some(3)
+    (output.status.code() != Some(3)).then_some(alone)
 }
 
 #[test]
@@ -90,9 +91,7 @@ fn a_rehearsal_writes_nothing() {
 #[test]
 fn a_program_is_held_and_its_status_is_the_guards() {
     let folder = tempfile::tempdir().unwrap();
-    if !can_guard(folder.path()) {
-        return;
-    }
+    let Some(_alone) = can_guard(folder.path()) else { return };
     let words = ["-e", "page-faults", "--budget", "0=50", "--json", "--quiet", "--", "sh", "-c", "exit 7"];
     // The program's words come behind the guard's own.
     let output =
@@ -143,9 +142,7 @@ impl Drop for AtWork {
 #[test]
 fn there_is_one_guard_and_its_budgets_can_be_changed() {
     let folder = tempfile::tempdir().unwrap();
-    if !can_guard(folder.path()) {
-        return;
-    }
+    let Some(_alone) = can_guard(folder.path()) else { return };
     let words = ["-e", "page-faults", "--budget", "0=100000", "--period", "100ms"];
     let at_work = AtWork::start(folder.path(), &words);
     let second = guard(folder.path(), &words).output().unwrap();
@@ -203,9 +200,7 @@ fn occupiers(guard: u32) -> usize {
 #[test]
 fn a_guard_that_is_killed_leaves_nothing_behind() {
     let folder = tempfile::tempdir().unwrap();
-    if !can_guard(folder.path()) {
-        return;
-    }
+    let Some(_alone) = can_guard(folder.path()) else { return };
     let asked = std::env::var("SOLO_GUARD_KILLS").ok().and_then(|text| text.parse::<u64>().ok());
     let seed = std::env::var("SOLO_FIRST_SEED").ok().and_then(|text| text.parse::<u64>().ok()).unwrap_or(1);
     let before = system();
@@ -238,14 +233,15 @@ fn signal(child: &Child, signal: rustix::process::Signal) {
     rustix::process::kill_process(pid, signal).unwrap();
 }
 
-/// Whether this machine lets a guard make cgroups and freeze them; where it does not, that is said.
-fn can_freeze(folder: &Path) -> bool {
+/// The only guard's right, where this machine lets a guard make cgroups and freeze them; where it does not, that is said.
+fn can_freeze(folder: &Path) -> Option<MutexGuard<'static, ()>> {
+    let alone = alone();
     let words = ["-e", "page-faults", "--budget", "program=1000", "--time", "5ms", "--quiet"];
     let output = with_program(folder, &words, &["true"]).output().unwrap();
     if output.status.code() == Some(3) {
         println!("skipped: budgets of cgroups: {}", said(&output).trim());
     }
-    output.status.code() != Some(3)
+    (output.status.code() != Some(3)).then_some(alone)
 }
 
 fn with_program(folder: &Path, words: &[&str], program: &[&str]) -> Command {
@@ -265,11 +261,8 @@ fn group_of(guard: u32) -> std::path::PathBuf {
 
 #[test]
 fn a_program_has_a_budget_wherever_it_runs() {
-    let _alone = alone();
     let folder = tempfile::tempdir().unwrap();
-    if !can_freeze(folder.path()) {
-        return;
-    }
+    let Some(_alone) = can_freeze(folder.path()) else { return };
     let held = |budgets: &[&str]| {
         let mut words = vec!["-e", "page-faults", "--period", "10ms", "--time", "700ms", "--json", "--quiet"];
         budgets.iter().for_each(|budget| words.extend(["--budget", budget]));
@@ -311,11 +304,8 @@ fn a_program_has_a_budget_wherever_it_runs() {
 
 #[test]
 fn a_guard_of_groups_that_is_killed_leaves_nobody_frozen() {
-    let _alone = alone();
     let folder = tempfile::tempdir().unwrap();
-    if !can_freeze(folder.path()) {
-        return;
-    }
+    let Some(_alone) = can_freeze(folder.path()) else { return };
     let asked = std::env::var("SOLO_GUARD_KILLS").ok().and_then(|text| text.parse::<u64>().ok());
     for round in 0..asked.unwrap_or(5) {
         // A budget that is used up at once, and a long period: mostly it is frozen.
@@ -341,9 +331,7 @@ fn a_guard_of_groups_that_is_killed_leaves_nobody_frozen() {
 #[test]
 fn a_guard_of_groups_that_stands_still_is_ended() {
     let folder = tempfile::tempdir().unwrap();
-    if !can_freeze(folder.path()) {
-        return;
-    }
+    let Some(_alone) = can_freeze(folder.path()) else { return };
     let words = ["-e", "page-faults", "--budget", "program=5", "--period", "500ms", "--quiet"];
     let mut command = with_program(folder.path(), &words, &["sleep", "60"]);
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
@@ -365,11 +353,8 @@ fn a_guard_of_groups_that_stands_still_is_ended() {
 
 #[test]
 fn budgets_of_groups_are_changed_while_they_are_held() {
-    let _alone = alone();
     let folder = tempfile::tempdir().unwrap();
-    if !can_freeze(folder.path()) {
-        return;
-    }
+    let Some(_alone) = can_freeze(folder.path()) else { return };
     let words = ["-e", "page-faults", "--budget", "program=60", "--period", "10ms", "--json"];
     let mut command = with_program(folder.path(), &words, &STORM);
     let child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
@@ -401,11 +386,8 @@ fn budgets_of_groups_are_changed_while_they_are_held() {
 /// The numbers that watches show are those of the guard, while it is at work and no longer.
 #[test]
 fn a_watch_shows_how_far_budgets_have_come() {
-    let _alone = alone();
     let folder = tempfile::tempdir().unwrap();
-    if !can_freeze(folder.path()) {
-        return;
-    }
+    let Some(_alone) = can_freeze(folder.path()) else { return };
     let state = Path::new("/run/solo-guard");
     if state.join("live").exists() {
         println!("skipped: a watch over a guard: one is at work already in /run/solo-guard");
@@ -446,11 +428,8 @@ fn a_watch_shows_how_far_budgets_have_come() {
 /// The minder works in another folder than the guard; where the journal is, it has to know all the same.
 #[test]
 fn a_relative_folder_is_put_back_from() {
-    let _alone = alone();
     let folder = tempfile::tempdir().unwrap();
-    if !can_freeze(folder.path()) {
-        return;
-    }
+    let Some(_alone) = can_freeze(folder.path()) else { return };
     let words =
         ["guard", "--state", "state", "-e", "page-faults", "--budget", "program=5", "--period", "500ms"];
     let mut command = solo();
@@ -475,9 +454,7 @@ fn a_relative_folder_is_put_back_from() {
 #[test]
 fn the_second_guard_of_a_cpu_is_told() {
     let (first, second) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    if !can_guard(first.path()) {
-        return;
-    }
+    let Some(_alone) = can_guard(first.path()) else { return };
     let words = ["-e", "page-faults", "--budget", "0=100000", "--period", "100ms"];
     let at_work = AtWork::start(first.path(), &words);
     let of_second = || {
@@ -496,9 +473,7 @@ fn the_second_guard_of_a_cpu_is_told() {
 #[test]
 fn interrupts_are_kept_off_and_come_back() {
     let folder = tempfile::tempdir().unwrap();
-    if !can_guard(folder.path()) {
-        return;
-    }
+    let Some(_alone) = can_guard(folder.path()) else { return };
     let every = ["-e", "page-faults", "--no-interrupts", "--dry-run", "--budget", "0=5", "--budget", "1=5"];
     let refused = guard(folder.path(), &every).output().unwrap();
     if std::thread::available_parallelism().is_ok_and(|cpus| cpus.get() == 2) {

@@ -106,6 +106,28 @@ fn per_period(tally: &GroupTally) -> u64 {
     tally.tally.events / tally.tally.periods.max(1)
 }
 
+/// What the first group causes in a period while nobody holds it; nothing where this machine can't tell.
+fn alone(made: &mut Made) -> Option<u64> {
+    let wide = budgets(made, &[u64::MAX >> 8], |_| {});
+    let free = held(made, &wide, 30)?;
+    assert_eq!(free.groups[0].tally.throttled, 0);
+    Some(per_period(&free.groups[0]))
+}
+
+/// That a group was held to its budget, which is a small part of what it causes `alone`. Its programs cause some more while the kernel
+/// stops them: how many is the machine's, and `bench_groups` measures it.
+fn assert_is_held(group: &GroupTally, budget: u64, alone: u64) {
+    let tally = &group.tally;
+    let used = per_period(group);
+    println!("{used} of {budget} in a period, {alone} alone, beyond p50 {:?}", tally.beyond.quantile(500));
+    assert!(tally.failure.is_none(), "{:?}", tally.failure);
+    assert!(budget * 3 < alone, "{budget} of {alone}");
+    assert!(tally.throttled * 10 >= tally.periods * 7, "{} of {}", tally.throttled, tally.periods);
+    // Delivered, not only not exceeded.
+    assert!(used * 10 >= budget * 7, "{used} of {budget}");
+    assert!(used * 3 < budget + alone * 2, "{used} of {budget}, {alone} alone");
+}
+
 #[test]
 fn a_group_has_its_budget_on_all_cpus_together() {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -113,12 +135,8 @@ fn a_group_has_its_budget_on_all_cpus_together() {
     let cpus = solo_threads::sched::cpus();
     let group = made.groups[0].clone();
     let _hogs: Vec<_> = cpus.iter().take(2).map(|cpu| hog_in(&group, *cpu)).collect();
-    let wide = budgets(&made, &[u64::MAX >> 8], |_| {});
-    let Some(free) = held(&mut made, &wide, 30) else { return };
-    let alone = per_period(&free.groups[0]);
-    assert!(alone > 120, "{alone} in a period when nobody holds them");
-    assert_eq!(free.groups[0].tally.throttled, 0);
-    for budget in [40, alone / 3] {
+    let Some(alone) = alone(&mut made) else { return };
+    for budget in [40, alone / 4] {
         let wanted = budgets(&made, &[budget], |_| {});
         let Some(held) = held(&mut made, &wanted, PERIODS) else { return };
         let tally = &held.groups[0].tally;
@@ -131,11 +149,7 @@ fn a_group_has_its_budget_on_all_cpus_together() {
             tally.latency.quantile(990),
             tally.leaked
         );
-        assert!(tally.throttled * 10 >= tally.periods * 7, "{} of {}", tally.throttled, tally.periods);
-        // Delivered, not only not exceeded.
-        assert!(per_period(&held.groups[0]) * 10 >= budget * 7, "{}", per_period(&held.groups[0]));
-        // What two programs cause while the kernel stops them, in the middle of the distribution: a busy host delays some.
-        assert!(tally.beyond.quantile(500).unwrap() <= 20 + budget / 10, "{:?}", tally.beyond.quantile(500));
+        assert_is_held(&held.groups[0], budget, alone);
         // Who is frozen causes nothing; on a busy machine a task takes more than 5 ms until it is.
         assert!(tally.leaked * 50 <= tally.events, "{} of {} while frozen", tally.leaked, tally.events);
     }
@@ -147,6 +161,7 @@ fn groups_share_and_reclaim_as_cpus_do() {
     let Some(mut made) = made(2) else { return };
     let cpus = solo_threads::sched::cpus();
     let _hog = hog_in(&made.groups[0].clone(), cpus[0]);
+    let Some(alone) = alone(&mut made) else { return };
     let wanted = budgets(&made, &[40, 200], |_| {});
     let Some(plain) = held(&mut made, &wanted, PERIODS) else { return };
     let reclaimed = budgets(&made, &[40, 200], |regulation| {
@@ -156,10 +171,10 @@ fn groups_share_and_reclaim_as_cpus_do() {
     let Some(reclaimed) = held(&mut made, &reclaimed, PERIODS) else { return };
     let shared = budgets(&made, &[40], |regulation| regulation.sharing = Sharing::Spare);
     let Some(shared) = held(&mut made, &shared, PERIODS) else { return };
+    assert_is_held(&plain.groups[0], 40, alone);
     let [plain, reclaimed, shared] = [&plain, &reclaimed, &shared].map(|held| per_period(&held.groups[0]));
     println!("{plain} by itself, {reclaimed} with what the idle group leaves, {shared} where all share");
-    assert!(plain < 80, "{plain}");
-    assert!(reclaimed > plain + 40 && reclaimed < 300, "{reclaimed}");
+    assert!(reclaimed > plain + 40, "{reclaimed}");
     assert!(shared > plain + 40, "{shared}");
 }
 
@@ -172,12 +187,10 @@ fn a_storm_of_forks_stays_in_the_budget() {
     let mut storm = Command::new("sh").args(["-c", "while :; do (:) & (:) & wait; done"]).spawn().unwrap();
     machine().enter(&group, storm.id()).unwrap();
     let wanted = budgets(&made, &[100], |_| {});
-    let held = held(&mut made, &wanted, PERIODS);
+    let both = alone(&mut made).zip(held(&mut made, &wanted, PERIODS));
     end(&mut storm);
-    let Some(held) = held else { return };
-    let used = per_period(&held.groups[0]);
-    println!("{used} of 100 in a period, beyond p99 {:?}", held.groups[0].tally.beyond.quantile(990));
-    assert!((50..=140).contains(&used), "{used}");
+    let Some((alone, held)) = both else { return };
+    assert_is_held(&held.groups[0], 100, alone);
 }
 
 fn end(child: &mut Child) {
@@ -248,6 +261,9 @@ fn a_group_that_is_taken_away_is_told_and_the_others_are_held() {
     let cpus = solo_threads::sched::cpus();
     let _hog = hog_in(&made.groups[1].clone(), cpus[0]);
     let gone = made.groups[0].clone();
+    made.groups.swap(0, 1);
+    let Some(alone) = alone(&mut made) else { return };
+    made.groups.swap(0, 1);
     let wanted = budgets(&made, &[50, 50], |_| {});
     let mut taken = false;
     let held = hold(&wanted, &mut made.guard, &|| {}, &mut |live| {
@@ -263,8 +279,9 @@ fn a_group_that_is_taken_away_is_told_and_the_others_are_held() {
     let Ok(held) = held else { return println!("skipped: budgets of groups: {:?}", held.err()) };
     assert!(held.groups[0].tally.failure.is_some(), "nobody is held there any more: that is told");
     let tally = &held.groups[1].tally;
-    assert!(tally.failure.is_none() && tally.periods + 5 > PERIODS, "{:?} {}", tally.failure, tally.periods);
-    assert!(per_period(&held.groups[1]) < 80, "{}", per_period(&held.groups[1]));
+    // Held to the end: it was taken away after a quarter of them.
+    assert!(tally.periods * 4 > PERIODS * 3, "{} periods", tally.periods);
+    assert_is_held(&held.groups[1], 50, alone);
     assert_eq!(held.replayed.disagreements, 0);
 }
 
