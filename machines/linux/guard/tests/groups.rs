@@ -186,11 +186,13 @@ fn a_storm_of_forks_stays_in_the_budget() {
     // Each child of this shell is a process of its own, and so is each one's page faults.
     let mut storm = Command::new("sh").args(["-c", "while :; do (:) & (:) & wait; done"]).spawn().unwrap();
     machine().enter(&group, storm.id()).unwrap();
-    let wanted = budgets(&made, &[100], |_| {});
-    let both = alone(&mut made).zip(held(&mut made, &wanted, PERIODS));
+    let alone = alone(&mut made);
+    let budget = alone.unwrap_or_default() / 4;
+    let wanted = budgets(&made, &[budget.max(1)], |_| {});
+    let both = alone.zip(held(&mut made, &wanted, PERIODS));
     end(&mut storm);
     let Some((alone, held)) = both else { return };
-    assert_is_held(&held.groups[0], 100, alone);
+    assert_is_held(&held.groups[0], budget, alone);
 }
 
 fn end(child: &mut Child) {
