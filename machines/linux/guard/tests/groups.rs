@@ -122,7 +122,8 @@ fn assert_is_held(group: &GroupTally, budget: u64, alone: u64) {
     println!("{used} of {budget} in a period, {alone} alone, beyond p50 {:?}", tally.beyond.quantile(500));
     assert!(tally.failure.is_none(), "{:?}", tally.failure);
     assert!(budget * 3 < alone, "{budget} of {alone}");
-    assert!(tally.throttled * 10 >= tally.periods * 7, "{} of {}", tally.throttled, tally.periods);
+    // Where others want the CPU, too, some periods have room.
+    assert!(tally.throttled * 2 >= tally.periods, "{} of {}", tally.throttled, tally.periods);
     // Delivered, not only not exceeded.
     assert!(used * 10 >= budget * 7, "{used} of {budget}");
     assert!(used * 3 < budget + alone * 2, "{used} of {budget}, {alone} alone");
