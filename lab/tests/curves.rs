@@ -191,7 +191,7 @@ fn colored(own: u64) -> Coloring {
         owners: vec![owner(0, 0..own), owner(1, own..WAYS)],
         fallback: Fallback::default(),
         shared: true,
-        kernel_touches: false,
+        kernel_data: None,
     }
 }
 

@@ -501,6 +501,7 @@ fn the_loss_of_affinity_that_was_measured_is_counted_by_check() {
     assert!(output.status.success() && text.contains("moved, L3 shared"), "{text}");
     let written = std::fs::read_to_string(&file).unwrap();
     let cost = written.split("cost = \"").nth(1).and_then(|rest| rest.split("ns").next()).unwrap();
+    assert!(written.contains("{ working-set = \"65536B\", cost = "), "{written}");
     let cost: u64 = cost.parse().unwrap();
     assert!((30_000..60_000).contains(&cost), "64 KiB from memory: {written}");
     let again = measured();

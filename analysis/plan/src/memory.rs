@@ -10,7 +10,7 @@ use solo_isolate::admission::{IsolationRefusal, coloring_fits};
 use solo_isolate::diagnose::{self, Warning};
 use solo_isolate::stock::{Owners, pages_fit};
 use solo_isolate::{MemoryMap, lockdown};
-use solo_model::isolation::{ColorOwner, Coloring};
+use solo_model::isolation::{ColorOwner, Coloring, KernelData};
 use solo_model::{Bank, Bytes, Color, Platform, TaskId};
 
 /// Numbers by the tasks that they are for.
@@ -30,11 +30,15 @@ impl Draft<'_> {
             groups: memory.groups.map_or(0, |said| said.value),
             kernel: memory.kernel.map(|said| Color(said.value)),
             shared: memory.shared.is_some_and(|said| said.value),
-            kernel_touches: memory.kernel_touches.is_some_and(|said| said.value),
+            kernel_data: memory.kernel_touches.filter(|said| said.value).map(|_| KernelData {
+                walked: memory.kernel_walks.map_or(Bytes::ZERO, |said| said.value),
+                packed: memory.kernel_packed.is_some_and(|said| said.value),
+            }),
             ..Coloring::default()
         };
         let last = self.owners_of_colors(&mut coloring, &colors, &banks).unwrap_or(wished.at);
-        let wanted = !coloring.owners.is_empty() || coloring.kernel.is_some() || coloring.kernel_touches;
+        let wanted =
+            !coloring.owners.is_empty() || coloring.kernel.is_some() || coloring.kernel_data.is_some();
         if !wanted || wish.in_part || self.objections.len() > objections {
             return None;
         }

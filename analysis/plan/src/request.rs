@@ -427,6 +427,10 @@ pub struct MemoryWish {
     pub shared: Option<Wish<bool>>,
     /// Whether kernel paths touch the kernel's data.
     pub kernel_touches: Option<Wish<bool>>,
+    /// What they read at each release besides.
+    pub kernel_walks: Option<Wish<Bytes>>,
+    /// The kernel's blocks lie one right behind the other.
+    pub kernel_packed: Option<Wish<bool>>,
 }
 
 /// Pages held in the last-level cache.

@@ -116,6 +116,7 @@ impl Accounting<'_> {
         let inflate = |(index, task): (usize, &Task)| {
             let size = working_sets.get(index).copied().unwrap_or(Bytes::ZERO);
             let affinity = self.cache.of(size).max(self.table.cost_of_path(Path::Affinity, count));
+            let affinity = affinity.max(self.table.loss_of_affinity(size, count));
             let own = u128::from(task.c.get()) * unit + switches + u128::from(affinity.get());
             let stretched = (own + 2 * interrupt).checked_mul(num).ok_or(Overloaded::TooLarge)?;
             let nanoseconds = stretched.div_ceil(den) + ipi;

@@ -107,6 +107,10 @@ impl Experiment {
                 time(cost, Duration::ZERO, "the cost of a kernel path", Some(at))?;
             }
         }
+        for (at, &(size, loss)) in self.overheads.affinity.iter().enumerate() {
+            within(size.get(), 1, u64::MAX, "the working set of a loss of cache affinity", Some(at))?;
+            time(loss, Duration::ZERO, "a loss of cache affinity", Some(at))?;
+        }
         self.check_applications()?;
         self.check_isolation()?;
         self.check_devices()?;

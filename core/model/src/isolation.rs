@@ -7,7 +7,7 @@ use crate::event::EventId;
 use crate::id::{Bank, BufferId, Color, CoreId, TaskId};
 use crate::partition::Partitions;
 use crate::task::Task;
-use crate::units::{Bandwidth, Duration, Events};
+use crate::units::{Bandwidth, Bytes, Duration, Events};
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -304,10 +304,22 @@ pub struct Coloring {
     pub fallback: Fallback,
     /// Hard tasks on different cores may share colors.
     pub shared: bool,
-    /// The simulated kernel's paths touch the kernel's data in the caches. They take the time that they take
-    /// without; what they evict is what is to be seen (thesis 6.1, S1 against S2).
+    /// The simulated kernel's paths touch the kernel's data in the caches (thesis 6.1, S1 against S2); nothing: they touch none.
+    /// They take the time that they take without, unless the costs of its paths were taken
+    /// [without cache misses](crate::OverheadTable::without_misses).
     #[cfg_attr(feature = "serde", serde(default))]
-    pub kernel_touches: bool,
+    pub kernel_data: Option<KernelData>,
+}
+
+/// What the simulated kernel's paths touch, beside its threads, queues and cores.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct KernelData {
+    /// So many bytes are read at each release.
+    pub walked: Bytes,
+    /// Blocks of threads and of cores lie one right behind the other, so that two may be in one line (false sharing); else each
+    /// begins at a line.
+    pub packed: bool,
 }
 
 /// The memory of one task.

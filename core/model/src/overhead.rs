@@ -1,6 +1,6 @@
 //! The sources of run-time overhead (thesis 2.5, Table 5) and what they cost.
 
-use crate::units::Duration;
+use crate::units::{Bytes, Duration};
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -112,6 +112,13 @@ pub struct OverheadTable {
     pub source: String,
     /// For each source in the order of [`Overhead::ALL`]: steps `(from this many threads, cost)`, ascending.
     pub steps: [Vec<(u32, Duration)>; Overhead::COUNT],
+    /// What a job that is resumed has lost with the caches, by the memory that it touches (thesis 5.8): steps `(up to so many bytes,
+    /// loss)`, ascending. Counted beside the steps of [`Overhead::CacheAffinity`], which are one loss for all.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub affinity: Vec<(Bytes, Duration)>,
+    /// The costs were taken without cache misses: what a path misses comes on top, where the kernel's data are simulated.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub without_misses: bool,
 }
 
 impl OverheadTable {
@@ -128,6 +135,24 @@ impl OverheadTable {
         reached.map(|&(_, cost)| cost).max().unwrap_or(Duration::ZERO)
     }
 
+    /// What a job that touches so much memory has lost with the caches when it is resumed, one of `threads`: the loss that was measured at
+    /// the next larger size, and never less than at a smaller one. Beyond the largest size memory is lost piece by piece, each as large
+    /// as that; who touches nothing loses nothing.
+    pub fn loss_of_affinity(&self, touched: Bytes, threads: u32) -> Duration {
+        if touched.get() == 0 {
+            return Duration::ZERO;
+        }
+        let for_all = self.cost_of_path(Path::Affinity, threads);
+        let smaller = self.affinity.iter().take_while(|(size, _)| *size < touched);
+        let next = self.affinity.iter().find(|(size, _)| *size >= touched);
+        let most = smaller.chain(next).map(|&(_, loss)| loss).max().unwrap_or(Duration::ZERO);
+        let pieces = match (next, self.affinity.last()) {
+            (None, Some(&(largest, _))) => touched.in_pieces_of(Bytes::new(largest.get().max(1))),
+            _ => 1,
+        };
+        for_all.saturating_add(Duration::new(most.get().saturating_mul(pieces)))
+    }
+
     /// The cost of all sources on `path` with `threads` threads.
     pub fn cost_of_path(&self, path: Path, threads: u32) -> Duration {
         let sources = Overhead::ALL.into_iter().filter(|source| source.path() == path);
@@ -139,6 +164,28 @@ impl OverheadTable {
 mod tests {
     use super::*;
     use alloc::vec;
+
+    #[test]
+    fn a_loss_of_affinity_is_that_of_the_next_larger_size_and_never_falls() {
+        let us = Duration::from_micros;
+        let kib = Bytes::from_kib;
+        let affinity = vec![(kib(4), us(3)), (kib(64), us(50)), (kib(256), us(40))];
+        let mut table = OverheadTable { affinity, ..OverheadTable::free() };
+        let loss = |table: &OverheadTable, bytes| table.loss_of_affinity(bytes, 5);
+        assert_eq!(loss(&table, Bytes::ZERO), Duration::ZERO);
+        assert_eq!(loss(&table, Bytes::new(1)), us(3));
+        assert_eq!(loss(&table, kib(4)), us(3));
+        assert_eq!(loss(&table, kib(5)), us(50));
+        // 256 KiB lost less than 64 KiB did: the more memory, the more is counted.
+        assert_eq!(loss(&table, kib(200)), us(50));
+        // Nobody measured as much: three pieces of at most 256 KiB.
+        assert_eq!(loss(&table, kib(600)), us(150));
+        assert_eq!(loss(&table, Bytes::new(u64::MAX)).get(), 50_000 * (u64::MAX.div_ceil(256 << 10)));
+        let row = Overhead::ALL.iter().position(|&source| source.path() == Path::Affinity).unwrap_or(0);
+        table.steps[row] = vec![(0, us(1))];
+        assert_eq!(loss(&table, kib(4)), us(4));
+        assert_eq!(loss(&OverheadTable::free(), kib(4)), Duration::ZERO);
+    }
 
     #[test]
     fn sources_stand_in_the_order_of_the_table_and_a_path_costs_what_its_sources_cost() {

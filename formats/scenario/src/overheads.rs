@@ -6,7 +6,8 @@ use crate::fields::{At, Fields, Problems, integer, quantity};
 use crate::kind::{FileKind, or_other};
 use crate::source::Source;
 use crate::tree::{self, Node, Table, Value};
-use solo_model::{Duration, Overhead, OverheadTable, Platform};
+use solo_model::overhead::Path;
+use solo_model::{Bytes, Duration, Overhead, OverheadTable, Platform};
 
 /// The overhead files that come with the program.
 pub(crate) const BUILTIN: [(&str, &str); 2] = [
@@ -35,6 +36,9 @@ pub fn write_overheads(
     if let Some(platform) = platform {
         text.push_str(&format!("platform = {}\n", quoted(platform)));
     }
+    if table.without_misses {
+        text.push_str("cache-misses = \"on-top\"\n");
+    }
     text.push('\n');
     let mut listed = String::from("\n[sources]\n");
     for (((overhead, key), costs), source) in
@@ -43,7 +47,13 @@ pub fn write_overheads(
         let step = |(threads, cost): &(u32, Duration)| {
             format!("    {{ threads = {threads}, cost = \"{}ns @{key}\" }},\n", cost.get())
         };
-        let steps: String = costs.iter().map(step).collect();
+        let by_size = |(size, cost): &(Bytes, Duration)| {
+            format!("    {{ working-set = \"{}B\", cost = \"{}ns @{key}\" }},\n", size.get(), cost.get())
+        };
+        let mut steps: String = costs.iter().map(step).collect();
+        if overhead.path() == Path::Affinity {
+            steps.extend(table.affinity.iter().map(by_size));
+        }
         let steps = if steps.is_empty() { steps } else { format!("\n{steps}") };
         text.push_str(&format!("{} = [{steps}]\n", overhead.name()));
         if !steps.is_empty() {
@@ -76,23 +86,31 @@ fn costs(source: &Source, platform: Option<&Platform>) -> Result<OverheadTable, 
         Some(table) => table.value.entries.iter().map(|entry| entry.key.clone()).collect(),
         None => Vec::new(),
     };
-    let mut table = OverheadTable { source: name.unwrap_or_default(), ..OverheadTable::free() };
+    let misses = top.word("cache-misses", &[("in-costs", false), ("on-top", true)]);
+    let mut table = OverheadTable {
+        source: name.unwrap_or_default(),
+        without_misses: misses.is_some_and(|found| found.value),
+        ..OverheadTable::free()
+    };
     for (overhead, costs) in Overhead::ALL.into_iter().zip(&mut table.steps) {
+        let by_size = overhead.path() == Path::Affinity;
         for item in top.list(overhead.name(), "[{ threads = 0, cost = \"300ns @G\" }]").unwrap_or_default() {
-            if let Some(step) = step(&problems, item, overhead.name(), &sources) {
-                costs.push(step);
+            match step(&problems, item, overhead.name(), by_size, &sources) {
+                Some((From::Threads(threads), cost)) => costs.push((threads, cost)),
+                Some((From::WorkingSet(size), cost)) => table.affinity.push((size, cost)),
+                None => {}
             }
         }
+        let disordered = |what: &str| {
+            let headline = format!("the steps of `{}` are out of order", overhead.name());
+            let error = problems.error(Code::Steps, headline, &top.span_of(overhead.name()));
+            problems.push(error.label(format!("{what} must grow from step to step")));
+        };
         if !costs.is_sorted_by(|earlier, later| earlier.0 < later.0) {
-            problems.push(
-                problems
-                    .error(
-                        Code::Steps,
-                        format!("the steps of `{}` are out of order", overhead.name()),
-                        &top.span_of(overhead.name()),
-                    )
-                    .label("threads must grow from step to step"),
-            );
+            disordered("threads");
+        }
+        if by_size && !table.affinity.is_sorted_by(|earlier, later| earlier.0 < later.0) {
+            disordered("working sets");
         }
     }
     top.finish();
@@ -113,24 +131,42 @@ fn of_platform(top: &Fields<'_>, platform: Option<&Platform>) {
     }
 }
 
-/// One `{ threads = 0, cost = "300ns @C" }`.
-fn step(problems: &Problems, item: &Node, key: &str, sources: &[String]) -> Option<(u32, Duration)> {
+/// From where on a cost holds.
+enum From {
+    /// From so many threads on.
+    Threads(u32),
+    /// Of jobs that touch up to so much memory.
+    WorkingSet(Bytes),
+}
+
+/// One `{ threads = 0, cost = "300ns @C" }` or, where that is asked `by_size`, `{ working-set = "4KiB", cost = "3us @C" }`.
+fn step(
+    problems: &Problems,
+    item: &Node,
+    key: &str,
+    by_size: bool,
+    sources: &[String],
+) -> Option<(From, Duration)> {
     let Value::Table(table) = &item.value else {
         crate::fields::wrong_type(problems, item, key, "a step", "{ threads = 0, cost = \"300ns @G\" }");
         return None;
     };
     let fields = Fields::new(problems, table, item.span.clone(), format!("a step of {key}"));
-    let threads = fields.get("threads");
-    let threads = match threads {
-        Some(entry) => integer(problems, &entry.node, "threads", 0, u64::from(u32::MAX)),
-        None => {
-            fields.missing("threads", "threads = 0");
-            None
+    let from = if by_size && fields.has("working-set") {
+        fields.positive::<Bytes>("working-set").map(|size| From::WorkingSet(size.value))
+    } else {
+        match fields.get("threads") {
+            Some(entry) => integer(problems, &entry.node, "threads", 0, u64::from(u32::MAX))
+                .and_then(|threads| Some(From::Threads(u32::try_from(threads.value).ok()?))),
+            None => {
+                fields.missing("threads", "threads = 0");
+                None
+            }
         }
     };
     let cost = cost(&fields, table, sources);
     fields.finish();
-    Some((u32::try_from(threads?.value).ok()?, cost?))
+    Some((from?, cost?))
 }
 
 fn cost(fields: &Fields<'_>, table: &Table, sources: &[String]) -> Option<Duration> {
@@ -169,6 +205,8 @@ mod tests {
         let mut table = OverheadTable { source: "p-edf \"here\"".to_owned(), ..OverheadTable::free() };
         table.steps[0] = vec![(0, Duration::new(14)), (25, Duration::new(24))];
         table.steps[4] = vec![(0, Duration::new(300))];
+        table.affinity = vec![(Bytes::new(100), Duration::new(3)), (Bytes::from_kib(64), Duration::new(900))];
+        table.without_misses = true;
         let sources = [(); Overhead::COUNT].map(|()| "measured, p99 of 700 \\ samples".to_owned());
         for platform in [None, Some("xeon-w3530"), Some("a \"chip\"")] {
             let text = write_overheads(&table, &sources, platform);

@@ -4,7 +4,7 @@ use super::jobs::Jobs;
 use super::{Machine, simulate, thousandths};
 use crate::{Cancel, LabError};
 use solo_model::experiment::Experiment;
-use solo_model::isolation::{ColorOwner, Coloring, Isolation};
+use solo_model::isolation::{ColorOwner, Coloring, Isolation, KernelData};
 use solo_model::task::{Release, Task, TaskClass};
 use solo_model::work::{Buffer, Pattern, Step, Touch, Work};
 use solo_model::{BufferId, Bytes, Color, CoreId, Duration, PerMille, TaskId};
@@ -171,7 +171,13 @@ pub(super) fn coloring(
     let owner =
         |(at, color)| ColorOwner { task: TaskId(at as u32), colors: vec![Color(color)], banks: Vec::new() };
     let owners = colors.into_iter().enumerate().map(owner).collect();
-    let memory =
-        Coloring { groups, kernel, owners, shared: true, kernel_touches: true, ..Coloring::default() };
+    let memory = Coloring {
+        groups,
+        kernel,
+        owners,
+        shared: true,
+        kernel_data: Some(KernelData::default()),
+        ..Coloring::default()
+    };
     Isolation { memory: Some(memory), ..Isolation::default() }
 }

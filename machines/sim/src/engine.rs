@@ -205,7 +205,7 @@ pub(crate) struct Engine<'e, C: Criterion> {
     /// with that first.
     pub(crate) loading: Vec<Option<(PageGroup, usize)>>,
     /// What the kernel's own paths touch, where they do.
-    kernel_memory: Option<KernelMemory>,
+    pub(crate) kernel_memory: Option<KernelMemory>,
     /// Cores whose clocks stand for part of the time.
     modulation: Modulation,
     /// A scheduler reads what is held of caches, divides them, or slows cores.
@@ -503,15 +503,15 @@ impl<'e, C: Criterion> Engine<'e, C> {
         if self.attached {
             self.carry_out(now);
         }
-        if let Some(kernel) = &mut self.kernel_memory {
-            kernel.touch(core, now, &self.hardware, &mut self.memory);
-        }
         let running = self.cores[index].running;
         let next = match switch {
             Switch::Stay => running,
             Switch::To(thread) => Some(thread),
             Switch::Idle => None,
         };
+        if let Some(kernel) = &mut self.kernel_memory {
+            kernel.touch(core, now, next.is_some(), &self.hardware, &mut self.memory);
+        }
         if next != running {
             self.switch(index, next);
         } else if next.is_none() {

@@ -4,9 +4,9 @@ use crate::agenda::Agent;
 use crate::burst::Burst;
 use crate::core::{Activity, Watch};
 use crate::engine::Engine;
-use crate::memory::AccessKind;
+use crate::memory::{AccessKind, PhysicalAddress};
 use solo_hal::PageGroup;
-use solo_model::{Bytes, CoreId, Duration, JobIndex, Picoseconds, Signal, ThreadId};
+use solo_model::{BufferId, Bytes, CoreId, Duration, JobIndex, Picoseconds, Signal, ThreadId};
 use solo_schedule::Criterion;
 use solo_workload::{Access, Op, Spread};
 
@@ -110,6 +110,12 @@ impl<C: Criterion> Engine<'_, C> {
         let context = &mut self.threads[thread.index()];
         if let Some(access) = context.retry.take() {
             self.perform(index, thread, &access);
+            return true;
+        }
+        let core = CoreId(index as u16);
+        if let Some(line) = self.kernel_memory.as_mut().and_then(|kernel| kernel.next(core)) {
+            let access = Access { writes: u32::from(line.writes), ..waited_for(BufferId(0), Bytes::ZERO) };
+            self.perform_at(index, thread, &access, line.address);
             return true;
         }
         if let Some((group, at)) = self.loading[index] {
@@ -216,21 +222,8 @@ impl<C: Criterion> Engine<'_, C> {
         }
         let line = locks.line(group, at);
         if let Some(line) = line {
-            let load = Access {
-                buffer: line.buffer,
-                offset: line.offset,
-                kind: solo_workload::AccessKind::Read,
-                count: 1,
-                writes: 0,
-                stride: Bytes::new(1),
-                waits: true,
-                pipelined: false,
-                think: Duration::ZERO,
-                // The load and the locking instruction.
-                instructions: 2,
-                phase: None,
-                spread: Spread::NONE,
-            };
+            // The load and the locking instruction.
+            let load = Access { instructions: 2, ..waited_for(line.buffer, line.offset) };
             self.perform(index, thread, &load);
         }
         line.map(|_| (group, at + 1))
@@ -262,6 +255,11 @@ impl<C: Criterion> Engine<'_, C> {
 
     /// Performs the accesses of a group, which all lie in one line.
     fn perform(&mut self, index: usize, thread: ThreadId, access: &Access) {
+        self.perform_at(index, thread, access, self.spaces.translate(access.buffer, access.offset));
+    }
+
+    /// The same, at the address of the first.
+    fn perform_at(&mut self, index: usize, thread: ThreadId, access: &Access, address: PhysicalAddress) {
         let core = &mut self.cores[index];
         let account = &mut self.hardware.accounts[thread.index()];
         if !access.waits && !core.frees_register(account) {
@@ -276,7 +274,6 @@ impl<C: Criterion> Engine<'_, C> {
             _ if access.writes > 0 => AccessKind::Write,
             _ => AccessKind::Read,
         };
-        let address = self.spaces.translate(access.buffer, access.offset);
         let answer = self.memory.access(core.id, core.time, address, kind);
         let burst = access.phase.and_then(|number| {
             let phase = self.threads[thread.index()].program.phase(number)?;
@@ -284,5 +281,23 @@ impl<C: Criterion> Engine<'_, C> {
             Some(Burst::new(&self.experiment.platform, core.id, (number, phase), instructions))
         });
         core.accept(access, burst, answer, account);
+    }
+}
+
+/// A load that the core waits for, outside of any program's steps.
+const fn waited_for(buffer: BufferId, offset: Bytes) -> Access {
+    Access {
+        buffer,
+        offset,
+        kind: solo_workload::AccessKind::Read,
+        count: 1,
+        writes: 0,
+        stride: Bytes::new(1),
+        waits: true,
+        pipelined: false,
+        think: Duration::ZERO,
+        instructions: 1,
+        phase: None,
+        spread: Spread::NONE,
     }
 }

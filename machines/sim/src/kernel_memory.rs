@@ -1,106 +1,106 @@
 //! What the kernel's own paths do to the caches (thesis 6.1: S1 and S2).
 //!
-//! The cost of a kernel path is in the cost file, accesses included: here they take no time of their own. They
-//! bring the kernel's lines into the caches and push others out, and what misses is read from DRAM.
-//!
-//! ```text
-//!   any entry       the core's state and stack
-//!   release         the released thread
-//!   scheduling      the queue of the core's domain
-//!   switch          both threads
-//! ```
+//! What they touch is [`Footprint`]'s. It brings the kernel's lines into the caches and pushes others out, and what misses is read from
+//! DRAM. Where the costs of kernel paths have misses in them, none of it takes time here. Where they were taken without
+//! ([`OverheadTable::without_misses`](solo_model::OverheadTable::without_misses)), the core waits for one line after the other before
+//! it goes on with a thread; who idles waits for nothing.
 
 use crate::hardware::Hardware;
-use crate::memory::{AccessKind, Answer, Hierarchy, RequestId};
+use crate::memory::{AccessKind, Answer, Hierarchy, PhysicalAddress, RequestId};
 use crate::space::Spaces;
+use solo_kernel::{Footprint, Stretch};
 use solo_model::{Bytes, CoreId, Experiment, Picoseconds, Record};
+use std::collections::VecDeque;
 
-/// Bytes of kernel state by kind: its own structures, a stack as deep as an entry takes it, and for each thread
-/// of a queue a key and a position.
-const THREAD: u64 = solo_kernel::THREAD_BYTES.get();
-const CORE: u64 = solo_kernel::CORE_BYTES.get();
-const STACK: u64 = 512;
-const QUEUE_ENTRY: u64 = 32;
+/// An access of the kernel that its core waits for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Touch {
+    pub(crate) address: PhysicalAddress,
+    pub(crate) writes: bool,
+}
 
 /// Where the kernel's data lies, and its requests under way.
 pub(crate) struct KernelMemory {
-    line: u64,
-    threads: u64,
+    footprint: Footprint,
     requests: Vec<RequestId>,
-    spaces: Box<[u64]>,
+    frames: Box<[u64]>,
     page: u64,
+    /// By core, what its kernel has yet to touch before a thread goes on; nothing where that takes no time.
+    waiting: Option<Vec<VecDeque<Touch>>>,
 }
 
 impl KernelMemory {
     /// How much memory the kernel's data takes.
     pub(crate) fn size(experiment: &Experiment) -> Bytes {
-        let (threads, cores) = (experiment.tasks.len() as u64, experiment.platform.cores.len() as u64);
-        Bytes::new(threads * THREAD + cores * (CORE + STACK + threads * QUEUE_ENTRY))
+        footprint(experiment).map_or(Bytes::ZERO, |footprint| footprint.size())
     }
 
     /// `None` where the kernel touches nothing.
     pub(crate) fn new(experiment: &Experiment, spaces: &Spaces) -> Option<Self> {
-        let wanted = experiment.isolation.memory.as_ref().is_some_and(|memory| memory.kernel_touches);
-        let line = experiment.platform.line().get();
-        wanted.then(|| Self {
-            line,
-            threads: experiment.tasks.len() as u64,
+        let queues = || vec![VecDeque::new(); experiment.platform.cores.len()];
+        Some(Self {
+            footprint: footprint(experiment)?,
             requests: Vec::new(),
-            spaces: spaces.kernel_frames().into(),
+            frames: spaces.kernel_frames().into(),
             page: experiment.platform.page.get(),
+            waiting: experiment.overheads.without_misses.then(queues),
         })
     }
 
-    /// Touches what an entry of `core` at `now` has touched, as its records tell.
+    /// Touches what an entry of `core` at `now` has touched, as its records tell; or lets the thread wait for it that goes on.
     pub(crate) fn touch(
         &mut self,
         core: CoreId,
         now: Picoseconds,
+        goes_on: bool,
         hardware: &Hardware,
         memory: &mut Hierarchy,
     ) {
-        let own = self.of_core(core);
-        let mut touched = vec![(own, CORE + STACK)];
+        let mut touched: Vec<Stretch> = self.footprint.entry(core).into();
         for record in hardware.entered_records() {
             match record {
-                Record::Release(release) => touched.push((self.of_thread(release.task.0), THREAD)),
+                Record::Release(release) => touched.extend(self.footprint.release(release.task)),
                 Record::Switch(switch) => {
-                    // As deep as a heap of that many threads.
-                    let depth = u64::from(u64::BITS - self.threads.leading_zeros());
-                    touched.push((own + CORE + STACK, QUEUE_ENTRY * depth));
-                    let both = [switch.from, switch.to].into_iter().flatten();
-                    touched.extend(both.map(|task| (self.of_thread(task.0), THREAD)));
+                    touched.extend(self.footprint.switch(core, [switch.from, switch.to]));
                 }
                 _ => {}
             }
         }
-        for (from, length) in touched {
-            for line in from / self.line..(from + length).div_ceil(self.line) {
-                self.access(core, now, line * self.line, memory);
+        let later = self.waiting.as_mut().filter(|_| goes_on).map(|waiting| &mut waiting[core.index()]);
+        let mut lines: VecDeque<Touch> = VecDeque::new();
+        for stretch in touched {
+            for offset in self.footprint.lines_of(stretch) {
+                let Some(frame) = self.frames.get((offset / self.page) as usize) else { continue };
+                let address = PhysicalAddress(frame * self.page + offset % self.page);
+                lines.push_back(Touch { address, writes: stretch.writes });
             }
+        }
+        match later {
+            Some(later) => later.append(&mut lines),
+            None => lines.into_iter().for_each(|line| self.access(core, now, line, memory)),
         }
     }
 
-    fn access(&mut self, core: CoreId, now: Picoseconds, offset: u64, memory: &mut Hierarchy) {
-        let Some(frame) = self.spaces.get((offset / self.page) as usize) else { return };
-        let address = crate::memory::PhysicalAddress(frame * self.page + offset % self.page);
-        if let Answer::Miss { request, .. } = memory.access(core, now, address, AccessKind::Write) {
+    /// The next line that `core` has to wait for before its thread goes on.
+    pub(crate) fn next(&mut self, core: CoreId) -> Option<Touch> {
+        self.waiting.as_mut()?.get_mut(core.index())?.pop_front()
+    }
+
+    fn access(&mut self, core: CoreId, now: Picoseconds, line: Touch, memory: &mut Hierarchy) {
+        let kind = if line.writes { AccessKind::Write } else { AccessKind::Read };
+        if let Answer::Miss { request, .. } = memory.access(core, now, line.address, kind) {
             self.requests.push(request);
         }
     }
 
-    /// True for the answer to a request of the kernel: nobody waits for it.
+    /// True for the answer to a request of the kernel for which nobody waits.
     pub(crate) fn takes(&mut self, request: RequestId) -> bool {
         let own = self.requests.iter().position(|known| *known == request);
         own.map(|at| self.requests.swap_remove(at)).is_some()
     }
+}
 
-    fn of_thread(&self, task: u32) -> u64 {
-        u64::from(task) * THREAD
-    }
-
-    fn of_core(&self, core: CoreId) -> u64 {
-        let each = CORE + STACK + self.threads * QUEUE_ENTRY;
-        self.threads * THREAD + u64::from(core.0) * each
-    }
+fn footprint(experiment: &Experiment) -> Option<Footprint> {
+    let data = experiment.isolation.memory.as_ref()?.kernel_data?;
+    Some(Footprint::of(experiment, data))
 }

@@ -69,7 +69,7 @@ impl Spaces {
         let mut frames = ColoredFrames::new(map.clone(), count, &groups(coloring, &map), order)
             .map_err(|error| wrong("all", error, count))?;
         let mut kernel = Vec::new();
-        if coloring.kernel_touches {
+        if coloring.kernel_data.is_some() {
             // Where the kernel has no color, its pages lie anywhere (S2).
             let group = kernel_group(coloring);
             for _ in 0..kernel_size.in_pieces_of(platform.page) {

@@ -262,11 +262,12 @@ fn pages_are_locked_when_a_partition_begins() {
 /// kernel's paths miss is on the account of the core that they run on.
 #[test]
 fn what_the_kernel_misses_counts_against_the_cores_budget() {
-    let used = |touches| {
+    let used = |touches: bool| {
         let mut experiment = corun();
         // The task on core 0 only computes: what core 0 misses is the kernel's.
         experiment.tasks[0].work.steps = vec![compute(Duration::from_micros(100))];
-        experiment.isolation.memory = Some(Coloring { kernel_touches: touches, ..Coloring::default() });
+        experiment.isolation.memory =
+            Some(Coloring { kernel_data: touches.then(KernelData::default), ..Coloring::default() });
         experiment.isolation.bandwidth = Some(regulation(vec![budget(0, 8000)], Sharing::None));
         let (records, _) = run(&experiment);
         let period = |record: &Record| match record {
@@ -285,7 +286,12 @@ fn the_kernels_own_accesses_are_seen_and_cost_tasks_next_to_nothing() {
     let touched = |kernel: Option<Color>, touches: bool| {
         let mut experiment = corun();
         let owners = vec![owner(0, 0..4, 0..0), owner(1, 4..7, 0..0)];
-        let memory = Coloring { owners, kernel, kernel_touches: touches, ..Coloring::default() };
+        let memory = Coloring {
+            owners,
+            kernel,
+            kernel_data: touches.then(KernelData::default),
+            ..Coloring::default()
+        };
         experiment.isolation.memory = Some(memory);
         let (records, _) = run(&experiment);
         let worst = jobs(&records, 0)[4..].iter().map(|job| job.response().get()).max();

@@ -20,7 +20,7 @@ pub(crate) struct MeasureCpmd {
     /// Switch the platform's prefetcher on or off; without, it is as the platform says
     #[arg(long, value_name = "ON|OFF", value_parser = ["on", "off"])]
     pub(crate) prefetcher: Option<String>,
-    /// Write an overhead file for scenarios on this platform: the most that was lost, as cache-affinity
+    /// Write an overhead file for scenarios on this platform: the most that each working set lost, as cache-affinity
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) write: Option<PathBuf>,
     /// Replace that file

@@ -5,8 +5,13 @@
 //! kernel chooses and switches; each lock operation may choose and switch. Every release and every waking up of any task
 //! of the domain, however little urgent, interrupts whoever runs.
 //!
-//! The loss of cache affinity (`cpd`) is what caches do to a job that is resumed after others: it is counted where some
-//! task of the domain uses memory. Tasks that only compute lose nothing, in the analysis as on the machines.
+//! The loss of cache affinity (`cpd`) is what caches do to a job that is resumed after others, by the memory that its task touches. Each
+//! job pays, each time it starts or wakes up, for the most that another task of the domain may lose by it. For itself it pays each time
+//! it wakes up, and at each lock operation: it may wait for others there, or others for it. That it starts in cold caches is in its
+//! execution time. Tasks that only compute lose nothing, in the analysis as on the machines.
+//!
+//! Where the costs were taken without cache misses and the kernel's data are simulated, what a path misses comes on top: the core waits
+//! for one line after the other, each as long as any access may take.
 
 use super::{Member, System};
 use crate::task::{Task, Ticks};
@@ -22,7 +27,11 @@ pub(super) struct Costs {
     rel: u64,
     tck: u64,
     ipi: u64,
+    /// The most that any task here loses when it is resumed, and the most without that one.
     cpd: u64,
+    others: u64,
+    /// What the releases of all threads at once miss, beside the one in `rel`.
+    releases: u64,
     tick: Option<u64>,
     /// The regulation period, where bandwidth is regulated: at each the core looks in.
     regulation: Option<u64>,
@@ -37,6 +46,9 @@ impl Costs {
         let cost = |path| system.overheads.cost_of_path(path, threads).get();
         let (scd, tck, rel, cxs) =
             (cost(Path::Decision), cost(Path::Tick), cost(Path::Release), cost(Path::Switch));
+        let [entry, release, switch] = system.kernel_misses.unwrap_or_default();
+        let (scd, tck) = (scd.saturating_add(entry), tck.saturating_add(entry));
+        let (rel, cxs) = (rel.saturating_add(release), cxs.saturating_add(switch));
         let listening = system.listening.as_ref().map(|listening| {
             let look = tck + scd + cost(Path::Counters);
             // One at the end of each turn where sets take turns, and one interrupt more where a counter overflows.
@@ -50,14 +62,18 @@ impl Costs {
             let held = concerned.saturating_mul(tck + rel + 2 * (scd + cxs));
             (listening.period.get().max(1), looks.saturating_add(held))
         });
-        let memory = here.iter().any(|&task| system.tasks[task].touches);
+        let mut losses: Vec<u64> = here.iter().map(|&task| system.tasks[task].affinity.get()).collect();
+        losses.sort_unstable_by(|a, b| b.cmp(a));
+        let loss = |rank: usize| losses.get(rank).copied().unwrap_or(0);
         Self {
             cxs,
             scd,
             rel,
             tck,
             ipi: cost(Path::Request),
-            cpd: if memory { cost(Path::Affinity) } else { 0 },
+            cpd: loss(0),
+            others: loss(1),
+            releases: release.saturating_mul((here.len() as u64).saturating_sub(1)),
             tick: match system.policy.timing {
                 Timing::Tick(tick) => Some(tick.get()),
                 Timing::OneShot => None,
@@ -75,7 +91,12 @@ impl Costs {
 
     /// The longest path that can be under way when a job is released, with the request that starts a core.
     pub(super) fn under_way(&self) -> u64 {
-        self.tck + self.rel + 2 * self.scd + 2 * self.cxs + self.ipi
+        self.tck + self.rel + self.releases + 2 * self.scd + 2 * self.cxs + self.ipi
+    }
+
+    /// The most that another task here loses when this one has run.
+    fn of_a_victim(&self, member: &Member) -> u64 {
+        if member.affinity.get() == self.cpd { self.others } else { self.cpd }
     }
 
     /// What a time between two windows of a partition costs beside its length: the core leaves the one and enters the other,
@@ -93,9 +114,11 @@ impl Costs {
     /// What one job of a task costs the kernel, interrupts apart: it is switched to, and when it ends or sleeps the
     /// kernel chooses and switches.
     fn paths(&self, member: &Member) -> Option<u64> {
-        let locks = member.lock_operations.checked_mul(self.scd + self.cxs)?;
+        let own = member.affinity.get();
+        let locks = member.lock_operations.checked_mul((self.scd + self.cxs).checked_add(own)?)?;
         let times = member.sleeps.checked_add(1)?;
-        times.checked_mul(self.scd + 2 * self.cxs + self.cpd)?.checked_add(locks)
+        let starts = times.checked_mul((self.scd + 2 * self.cxs).checked_add(self.of_a_victim(member))?)?;
+        starts.checked_add(member.sleeps.checked_mul(own)?)?.checked_add(locks)
     }
 
     /// One job of a task without interrupts and without its sleep; `None` where the time is not known or beyond 64

@@ -39,6 +39,8 @@ pub enum Unbounded {
     Counted,
     /// A prefetcher causes misses that no job has.
     Prefetcher,
+    /// The kernel's own accesses use up budgets, and no job has them.
+    KernelData,
     /// Pages are loaded and locked while jobs run.
     LockedLater,
     /// Releases and the ends of periods wait for ticks.
@@ -121,6 +123,9 @@ pub fn strict(experiment: &Experiment, regulation: &Regulation) -> Result<(), Un
     }
     if experiment.platform.prefetcher.is_some_and(|prefetcher| prefetcher.on) {
         return Err(Unbounded::Prefetcher);
+    }
+    if experiment.isolation.memory.as_ref().is_some_and(|memory| memory.kernel_data.is_some()) {
+        return Err(Unbounded::KernelData);
     }
     let lockdown = experiment.isolation.lockdown.as_ref();
     if lockdown.is_some_and(|lockdown| lockdown.when != LockTime::Boot) && !locks_by_clock(experiment) {

@@ -50,6 +50,8 @@ use walk::Section;
 pub struct System {
     pub(crate) policy: Policy,
     pub(crate) overheads: OverheadTable,
+    /// What an entry of the kernel, a release and a switch miss at most, in nanoseconds, where that comes on top of their costs.
+    pub(crate) kernel_misses: Option<[u64; 3]>,
     pub(crate) domains: Vec<Domain>,
     pub(crate) tasks: Vec<Member>,
     pub(crate) locks: Vec<LockUse>,
@@ -161,6 +163,8 @@ pub(crate) struct Member {
     pub(crate) kept: Vec<usize>,
     /// The longest stretch of its work in which a core takes no interrupt; `None` without a bound.
     pub(crate) step: Option<Duration>,
+    /// What it loses with the caches each time when it is resumed.
+    pub(crate) affinity: Duration,
 }
 
 /// One lock of a [`System`].

@@ -13,7 +13,7 @@ use solo_model::policy::Timing;
 use solo_model::task::{Release, Task};
 use solo_model::units::Duration;
 use solo_model::work::LockProtocol;
-use solo_model::{CoreId, CoreSet, Experiment};
+use solo_model::{BufferId, Bytes, CoreId, CoreSet, Experiment};
 
 /// A longest execution time and where it comes from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -63,11 +63,18 @@ pub(super) fn system(experiment: &Experiment) -> System {
     };
     let domains: Vec<Domain> = sets.iter().enumerate().map(domain).collect();
     let steps = step::longest(experiment, &sets, &homes, &profiles);
+    let kernel_misses = step::kernel_lines(experiment).map(|lines| {
+        // Where an access has no bound, no task has one.
+        let longest = steps.iter().copied().flatten().max().unwrap_or(Duration::ZERO);
+        // The last access of a path ends between two nanoseconds.
+        lines.map(|lines| lines.saturating_mul(longest.get()).saturating_add(1))
+    });
     let members = experiment.tasks.iter().zip(profiles).zip(homes).zip(steps);
     let mut tasks: Vec<Member> = members
         .map(|(((task, profile), home), step)| {
             let speed = domains.get(home).map_or(1000, |domain| domain.speed);
-            member(experiment, task, profile, home, speed, step)
+            let affinity = affinity(experiment, task, profile.touches);
+            Member { affinity, ..member(experiment, task, profile, home, speed, step) }
         })
         .collect();
     for device in &experiment.devices {
@@ -78,6 +85,7 @@ pub(super) fn system(experiment: &Experiment) -> System {
     System {
         policy: experiment.policy.clone(),
         overheads: experiment.overheads.clone(),
+        kernel_misses,
         domains,
         tasks,
         locks: experiment
@@ -171,7 +179,18 @@ fn member(
         semaphores: profile.semaphores,
         kept: profile.kept,
         step,
+        affinity: Duration::ZERO,
     }
+}
+
+/// What a job of a task loses with the caches when it is resumed: all the memory that it touches, where it touches any.
+fn affinity(experiment: &Experiment, task: &Task, touches: bool) -> Duration {
+    let threads = u32::try_from(experiment.tasks.len()).unwrap_or(u32::MAX);
+    let sizes = (0u32..).zip(&experiment.buffers).filter(|(id, _)| task.work.touches(BufferId(*id)));
+    let touched = sizes.fold(Bytes::ZERO, |sum, (_, buffer)| sum.saturating_add(buffer.size));
+    // Pages that it loads to lock them are memory, too.
+    let least = if touches { Bytes::new(1) } else { Bytes::ZERO };
+    experiment.overheads.loss_of_affinity(touched.max(least), threads)
 }
 
 /// The release of the first job, where the clock alone releases all of them.

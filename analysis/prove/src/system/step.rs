@@ -11,6 +11,7 @@
 //! and again, until a refresh closes the rows: then a refresh interval comes on top; without refresh there is no bound.
 
 use super::walk::Profile;
+use solo_kernel::Footprint;
 use solo_model::platform::{CoreKind, Platform, RequestOrder};
 use solo_model::units::Duration;
 use solo_model::{CoreId, CoreSet, Device, Experiment};
@@ -30,22 +31,31 @@ pub(super) fn longest(
     profiles: &[Profile],
 ) -> Vec<Option<Duration>> {
     let cores_of = |home: usize| domains.get(home).copied().unwrap_or(CoreSet::EMPTY);
-    let users = homes.iter().zip(profiles).filter(|(_, profile)| profile.touches);
+    let waits = kernel_lines(experiment).is_some();
+    let users = homes.iter().zip(profiles).filter(|(_, profile)| waits || profile.touches);
     let active = users.clone().fold(CoreSet::EMPTY, |all, (&home, _)| all.or(cores_of(home)));
-    let kernel = experiment.isolation.memory.as_ref().is_some_and(|memory| memory.kernel_touches);
+    let kernel = experiment.isolation.memory.as_ref().and_then(|memory| memory.kernel_data);
+    // What is touched at one instant, unless cores wait for it line by line: by each core an entry and a switch, and all releases.
+    let kernel_lines = kernel.filter(|_| !waits).map_or(0, |data| {
+        let [entry, release, switch] = Footprint::of(experiment, data).lines();
+        let cores = experiment.platform.cores.len() as u64;
+        cores
+            .saturating_mul(entry.saturating_add(switch))
+            .saturating_add(release.saturating_mul(homes.len() as u64))
+    });
     let devices = experiment.devices.len() as u64;
     let traffic = Traffic {
         cores: active,
         streams: users.clone().any(|(_, profile)| profile.streams),
-        writes: kernel
+        writes: kernel.is_some()
             || experiment.devices.iter().any(Device::writes)
             || users.clone().any(|(_, profile)| profile.writes),
         crowded: devices > 0 || active.len() > 1,
-        more: if kernel { 4 * homes.len() as u64 + 64 } else { 0 } + devices * Device::READS_UNDER_WAY as u64,
+        more: kernel_lines.saturating_add(devices * Device::READS_UNDER_WAY as u64),
     };
     let memory = traffic.wait(&experiment.platform);
     let of_task = |(&home, profile): (&usize, &Profile)| {
-        if !profile.touches {
+        if !profile.touches && !waits {
             return Some(Duration::ZERO);
         }
         if profile.replays {
@@ -57,6 +67,12 @@ pub(super) fn longest(
         Some(Duration::new(u64::try_from(picoseconds.div_ceil(1000)).ok()?))
     };
     homes.iter().zip(profiles).map(of_task).collect()
+}
+
+/// The most lines that an entry of the kernel, a release and a switch touch, where cores wait for them.
+pub(super) fn kernel_lines(experiment: &Experiment) -> Option<[u64; 3]> {
+    let data = experiment.isolation.memory.as_ref()?.kernel_data?;
+    experiment.overheads.without_misses.then(|| Footprint::of(experiment, data).lines())
 }
 
 /// What it takes a core to load so many lines and lock them alone, the longest stretch of it without interrupts beside the others, and

@@ -3,12 +3,13 @@
 
 use crate::draw::Dice;
 use crate::{proofs, seeds, sets, simulated};
-use solo_model::Experiment;
-use solo_model::isolation::LockTime;
+use solo_model::isolation::{Coloring, KernelData, LockTime};
 use solo_model::overhead::Overhead;
+use solo_model::task::Release;
 use solo_model::units::Duration;
+use solo_model::{Bytes, Experiment};
 use solo_prove::Effort;
-use solo_prove::system::{Open, System, TaskFinding};
+use solo_prove::system::{Open, System, TaskFinding, Unbounded};
 use solo_scenario::Platforms;
 use std::fmt::Write;
 use std::path::Path;
@@ -68,14 +69,38 @@ fn experiment(text: &str) -> Option<Experiment> {
 
 #[test]
 fn memory_work_below_never_breaks_the_bounds_of_tasks_that_compute() {
+    never_breaks(&|_, _| {});
+}
+
+/// The same where the kernel's own paths miss caches as well: beside what they cost, or on top of it.
+#[test]
+fn what_the_kernel_misses_never_breaks_bounds() {
+    never_breaks(&|seed, experiment| kernel_touches(&mut Dice::new(seed ^ 0x6b65_726e), experiment));
+}
+
+fn kernel_touches(dice: &mut Dice, experiment: &mut Experiment) {
+    let walked = Bytes::new(dice.pick(&[0, 64, 1024, 16 << 10, 64 << 10]));
+    let data = KernelData { walked, packed: dice.once_in(2) };
+    experiment.isolation.memory = Some(Coloring { kernel_data: Some(data), ..Coloring::default() });
+    experiment.overheads.without_misses = !dice.once_in(4);
+    // What the kernel takes must leave time.
+    for task in &mut experiment.tasks {
+        if let Release::Periodic { period, .. } = &mut task.release {
+            *period = Duration::new(period.get() * dice.between(1, 20));
+        }
+    }
+}
+
+fn never_breaks(change: &dyn Fn(u64, &mut Experiment)) {
     let sets = sets(400);
     let (mut proved, mut refused) = (0, 0);
     for seed in seeds(sets) {
         let text = scenario(seed);
-        let Some(experiment) = experiment(&text) else {
+        let Some(mut experiment) = experiment(&text) else {
             refused += 1;
             continue;
         };
+        change(seed, &mut experiment);
         let mut proofs = proofs(&experiment);
         // Declared times of memory work are not what is tried here.
         for (proof, task) in proofs.iter_mut().zip(&experiment.tasks) {
@@ -98,6 +123,82 @@ fn memory_work_below_never_breaks_the_bounds_of_tasks_that_compute() {
         sets < 100 || proved * 3 > sets && refused * 4 < sets,
         "{proved} proved, {refused} refused of {sets}"
     );
+}
+
+/// A kernel that reads 64 KiB at each release, its costs taken without misses: who is released waits for it, and the bound says so.
+#[test]
+fn a_bound_has_what_the_kernel_misses_on_top_of_its_costs() {
+    let text = "name = \"walks\"\nplatform = \"xeon-w3530\"\nduration = \"200ms\"\n[scheduler]\npolicy = \"P-RM\"\n\
+                overheads = \"epos-thesis\"\n[isolation.memory]\nkernel-touches = \"yes\"\nkernel-walks = \"64KiB\"\n\
+                [[task]]\nname = \"one\"\nclass = \"hard\"\ncore = 0\nperiod = \"40ms\"\nwork = [{ compute = \"50us\" }]\n\
+                [[task]]\nname = \"big\"\nclass = \"best-effort\"\ncore = 0\nwork = [{ sweep = \"16MiB\" }]\n";
+    let mut experiment = experiment(text).expect("sound");
+    let bound = |experiment: &Experiment| proofs(experiment)[0].as_ref().map(|proof| proof.bound);
+    assert_eq!(simulated(&experiment, &proofs(&experiment)), Ok(None));
+    experiment.overheads.without_misses = true;
+    assert_eq!(simulated(&experiment, &proofs(&experiment)), Ok(None));
+    let mut forgotten = experiment.clone();
+    forgotten.isolation.memory = None;
+    let (less, more) = (bound(&forgotten), bound(&experiment));
+    // 1,024 lines from memory take fifty microseconds and more.
+    assert!(more > less.map(|less| less + Duration::from_micros(50)), "{more:?}, {less:?}");
+    // The bound that leaves them out is one that the machine breaks.
+    assert!(
+        matches!(simulated(&experiment, &proofs(&forgotten)), Ok(Some(_))),
+        "misses on top change nothing"
+    );
+}
+
+/// What the kernel misses uses up a budget, and a job that never misses is stopped: no bound that counts only jobs' misses holds.
+#[test]
+fn budgets_that_the_kernel_uses_up_are_refused_by_name() {
+    let text = "name = \"kernel\"\nplatform = \"xeon-w3530\"\nduration = \"500ms\"\n[scheduler]\npolicy = \"P-RM\"\n\
+                [isolation.memory]\nkernel-touches = \"yes\"\nkernel-walks = \"64KiB\"\n\
+                [isolation.bandwidth]\nperiod = \"1ms\"\nguaranteed = \"1GB/s\"\ncores = { 0 = \"1MB/s\" }\n\
+                [[task]]\nname = \"one\"\nclass = \"hard\"\ncore = 0\nperiod = \"200ms\"\nwork = [{ compute = \"100us\" }]\n";
+    let mut experiment = experiment(text).expect("sound");
+    if let Some(prefetcher) = &mut experiment.platform.prefetcher {
+        prefetcher.on = false;
+    }
+    experiment.overheads.without_misses = true;
+    let judged = System::of(&experiment).judge(&mut Effort::default());
+    let outcome = &judged.tasks[0].outcome;
+    assert!(matches!(outcome, TaskFinding::Open(Open::Regulated(Unbounded::KernelData))), "{outcome:?}");
+    let mut forgotten = experiment.clone();
+    forgotten.isolation.memory = None;
+    let bounds = proofs(&forgotten);
+    assert!(bounds[0].is_some());
+    assert!(matches!(simulated(&experiment, &bounds), Ok(Some(_))), "the kernel's misses stop nobody");
+}
+
+/// Losses by the memory that a task touches: who preempts pays for its victim, each by its own size.
+#[test]
+fn a_preemption_costs_what_its_victim_touches() {
+    let task = |name: &str, period: &str, size: &str| {
+        format!(
+            "[[task]]\nname = \"{name}\"\nclass = \"hard\"\ncore = 0\nperiod = \"{period}\"\nwcet = \"3ms\"\n\
+             work = [{{ compute = \"1ms\" }}, {{ sweep = \"{size}\" }}]\n"
+        )
+    };
+    let head =
+        "name = \"sizes\"\nplatform = \"xeon-w3530\"\nduration = \"40ms\"\n[scheduler]\npolicy = \"P-RM\"\n";
+    let text = format!("{head}{}{}", task("short", "10ms", "4KiB"), task("long", "40ms", "256KiB"));
+    let plain = experiment(&text).expect("sound");
+    let with = |affinity: &[(Bytes, Duration)]| {
+        let mut experiment = plain.clone();
+        experiment.overheads.affinity = affinity.to_vec();
+        let bounds = proofs(&experiment);
+        assert_eq!(simulated(&experiment, &bounds), Ok(None));
+        [0, 1].map(|task| bounds[task].as_ref().map(|proof| proof.bound.get()).expect("it is proved"))
+    };
+    let us = Duration::from_micros;
+    let [short, long] = with(&[]);
+    // What only `short` loses is paid by the job of `long`, which comes before nobody: its own response only.
+    let [small, little] = with(&[(Bytes::from_kib(4), us(100)), (Bytes::from_kib(256), us(100))]);
+    let [own, much] = with(&[(Bytes::from_kib(4), us(100)), (Bytes::from_kib(256), us(400))]);
+    assert_eq!((small - short, own - short), (100_000, 400_000));
+    // Its one job and one of `short` in its way: each pays for what the other loses.
+    assert_eq!((little - long, much - long), (200_000, 500_000));
 }
 
 /// Who is resumed after a task that uses memory has lost what it had in the caches, each time.

@@ -5,6 +5,7 @@ use crate::code::Code;
 use crate::diagnostic::clip;
 use crate::fields::{At, Fields, Problems, string};
 use crate::tree::Node;
+use solo_model::Bytes;
 use solo_model::isolation::Fallback;
 use solo_plan::{ColoringWish, MemoryWish, Named, Wish};
 
@@ -34,7 +35,24 @@ fn memory(problems: &Problems, isolation: &Fields<'_>) -> MemoryWish {
         kernel: number("kernel", 0),
         shared: fields.word("shared", &truth).map(At::wish),
         kernel_touches: fields.word("kernel-touches", &truth).map(At::wish),
+        kernel_walks: fields.positive::<Bytes>("kernel-walks").map(At::wish),
+        kernel_packed: fields.word("kernel-lines", &[("own", false), ("packed", true)]).map(At::wish),
     };
+    for key in ["kernel-walks", "kernel-lines"].into_iter().filter(|key| fields.has(key)) {
+        if !wish.kernel_touches.is_some_and(|said| said.value) {
+            problems.push(
+                problems
+                    .error(
+                        Code::UnusedKey,
+                        format!("`{key}` of a kernel that touches no memory"),
+                        &fields.span_of(key),
+                    )
+                    .label("says what its paths touch")
+                    .help("add kernel-touches = \"yes\"")
+                    .into_warning(),
+            );
+        }
+    }
     fields.finish();
     wish
 }

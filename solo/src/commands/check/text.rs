@@ -345,6 +345,9 @@ fn unbounded(experiment: &Experiment, why: &Unbounded) -> String {
             "what is counted is not misses of the last level; counts = \"llc_misses\"".into()
         }
         Unbounded::Prefetcher => "a prefetcher causes misses besides; check a platform without it".into(),
+        Unbounded::KernelData => {
+            "the kernel's own accesses use up budgets; check it without `kernel-touches`".into()
+        }
         Unbounded::LockedLater => "pages are loaded while jobs run; lock them with when = \"boot\"".into(),
         Unbounded::Ticks => "cores go on at ticks; check it without `tick`".into(),
         Unbounded::Queue => "several cores share a queue; use a partitioned policy".into(),

@@ -66,17 +66,15 @@ fn working_set(text: &str, platform: &Platform) -> Result<Bytes, Failure> {
     Ok(bytes)
 }
 
-/// An overhead file in which losing affinity costs the most that was lost.
+/// An overhead file in which losing affinity costs the most that was lost, by working set.
 fn file(rows: &[CpmdRow], platform: &Platform, options: &MeasureCpmd) -> String {
-    let worst = rows.iter().map(CpmdRow::worst).max().unwrap_or_default();
     let mut table = OverheadTable { source: format!("cpmd of {}", platform.name), ..OverheadTable::free() };
     let mut sources: [String; Overhead::COUNT] = Default::default();
     let row = Overhead::ALL.iter().position(|&overhead| overhead.path() == Path::Affinity);
     if let Some(row) = row {
-        table.steps[row].push((0, worst));
-        let largest = rows.iter().map(|row| row.working_set).max().unwrap_or_default();
+        table.affinity = rows.iter().map(|row| (row.working_set, row.worst())).collect();
         sources[row] = format!(
-            "solo measure cpmd {}: the most that a working set of up to {largest} lost, seeds {} to {}",
+            "solo measure cpmd {}: the most that each working set lost, seeds {} to {}",
             platform.name,
             options.seed,
             last_seed(options)
@@ -214,7 +212,7 @@ fn text(rows: &[CpmdRow], platform: &Platform, options: &MeasureCpmd) -> String 
     }
     if let Some(path) = options.write.as_ref().filter(|_| rows.iter().all(CpmdRow::holds)) {
         say(&format!(
-            "The most of all is `cache-affinity` in {}; `solo check` counts it at each preemption of tasks that use memory.",
+            "The most that each working set lost is `cache-affinity` in {}; `solo check` counts it at each preemption, by the memory that a task touches.",
             Printable(path.display())
         ));
     }

@@ -108,7 +108,7 @@ fn by_colors<I: Iterator<Item = Color>>(
     foreign: &dyn Fn((usize, CoreId)) -> I,
 ) -> bool {
     let isolation = &experiment.isolation;
-    let Some(memory) = isolation.memory.as_ref().filter(|memory| !memory.kernel_touches) else {
+    let Some(memory) = isolation.memory.as_ref().filter(|memory| memory.kernel_data.is_none()) else {
         return false;
     };
     let colors = |(task, _): (usize, CoreId)| -> &[Color] {

@@ -85,6 +85,7 @@ fn named(open: &Open) -> &'static str {
             Unbounded::Key(_) => "budgets: a key",
             Unbounded::Counted => "budgets: what is counted",
             Unbounded::Prefetcher => "budgets: prefetcher",
+            Unbounded::KernelData => "budgets: the kernel's accesses",
             Unbounded::LockedLater => "budgets: pages locked later",
             Unbounded::Ticks => "budgets: ticks",
             Unbounded::Queue => "budgets: a shared queue",
