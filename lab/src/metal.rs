@@ -211,7 +211,7 @@ fn placed(experiment: &Experiment, report: &BootReport) -> Result<Option<PlacedP
     Ok(Some(PlacedPages {
         buffers: pages(|place| matches!(place, MemoryUser::Buffer(_))),
         stacks: pages(|place| matches!(place, MemoryUser::Stack(_))),
-        heaps: pages(|place| matches!(place, MemoryUser::Heap(_))),
+        heaps: pages(|place| matches!(place, MemoryUser::Heap(_) | MemoryUser::HeapOfColor(_))),
         kernel: pages(|place| matches!(place, MemoryUser::Kernel | MemoryUser::Tables | MemoryUser::Image)),
         borrowed: pieces.iter().map(|piece| piece.elsewhere).sum(),
     }))

@@ -51,6 +51,7 @@ pub(crate) fn run(
         end: Instant::ZERO,
         accesses: 0,
         unlocked_lines: 0,
+        exhausted: Vec::new(),
         refused_counters: 0,
         heard: Vec::new(),
         curves: Vec::new(),
@@ -69,6 +70,7 @@ pub(crate) fn run(
             })?;
             whole.end = splice.end(outcome.end);
             whole.accesses += outcome.accesses;
+            whole.exhausted.append(&mut outcome.exhausted.clone());
             whole.unlocked_lines = whole.unlocked_lines.max(outcome.unlocked_lines);
             whole.refused_counters += outcome.refused_counters;
             whole.heard.resize(outcome.heard.len(), CoreHeard::default());

@@ -215,13 +215,20 @@ pub(crate) fn outcome_of(
     reason: Option<EndReason>,
 ) -> Result<RunEnd, LabError> {
     let solo_sim::SimulationEnd {
-        stop, end, unlocked_lines, refused_counters, ref heard, ref curves, ..
+        stop,
+        end,
+        unlocked_lines,
+        refused_counters,
+        ref exhausted,
+        ref heard,
+        ref curves,
+        ..
     } = *ended;
     Ok(RunEnd {
         end,
         reason: reason.or(end_reason(stop)).ok_or(LabError::Interrupted)?,
         stop_on: None,
-        shortfalls: Shortfalls { unlocked_lines, refused_counters },
+        shortfalls: Shortfalls { unlocked_lines, refused_counters, exhausted_heaps: exhausted.len() as u64 },
         heard: heard.clone(),
         curves: curves.clone(),
     })

@@ -192,6 +192,7 @@ fn colored(own: u64) -> Coloring {
         fallback: Fallback::default(),
         shared: true,
         kernel_data: None,
+        heaps: solo_model::isolation::Heaps::default(),
     }
 }
 

@@ -10,7 +10,7 @@ use solo_isolate::admission::{IsolationRefusal, coloring_fits};
 use solo_isolate::diagnose::{self, Warning};
 use solo_isolate::stock::{Owners, pages_fit};
 use solo_isolate::{MemoryMap, lockdown};
-use solo_model::isolation::{ColorOwner, Coloring, KernelData};
+use solo_model::isolation::{ColorOwner, Coloring, Heaps, KernelData};
 use solo_model::{Bank, Bytes, Color, Platform, TaskId};
 
 /// Numbers by the tasks that they are for.
@@ -36,9 +36,17 @@ impl Draft<'_> {
             }),
             ..Coloring::default()
         };
+        let heaps = Heaps::default();
+        coloring.heaps = Heaps {
+            allocation: memory.allocation.map_or(heaps.allocation, |said| said.value),
+            size: memory.heap.map_or(heaps.size, |said| said.value),
+        };
         let last = self.owners_of_colors(&mut coloring, &colors, &banks).unwrap_or(wished.at);
-        let wanted =
-            !coloring.owners.is_empty() || coloring.kernel.is_some() || coloring.kernel_data.is_some();
+        let takes_memory = self.tasks.iter().any(|task| task.work.allocations().next().is_some());
+        let wanted = !coloring.owners.is_empty()
+            || coloring.kernel.is_some()
+            || coloring.kernel_data.is_some()
+            || takes_memory;
         if !wanted || wish.in_part || self.objections.len() > objections {
             return None;
         }
@@ -47,7 +55,16 @@ impl Draft<'_> {
             None => self.decide(Of::Memory, self.strategy.fallback(), Decided::Fallback),
         };
         if let Err(refusal) = coloring_fits(&coloring, platform, &self.tasks) {
-            self.refuse(last, refusal);
+            // Where no colors are given to tasks, it is a step that names one.
+            let place = match &refusal {
+                IsolationRefusal::Memory { task, .. } | IsolationRefusal::KernelColor { task, .. }
+                    if coloring.owners.is_empty() =>
+                {
+                    self.wish_of(task.0).map(|own| own.name.at)
+                }
+                _ => None,
+            };
+            self.refuse(place.unwrap_or(last), refusal);
             return None;
         }
         if self.is_whole() {

@@ -8,8 +8,8 @@ use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 use solo_model::isolation::{
-    Budget, BudgetChange, CoreBudget, Counted, DmaMaster, Donation, Fallback, LockTime, Prediction, Reclaim,
-    Sharing, WrongDonation,
+    Allocation, Budget, BudgetChange, CoreBudget, Counted, DmaMaster, Donation, Fallback, LockTime,
+    Prediction, Reclaim, Sharing, WrongDonation,
 };
 use solo_model::listening::{Observed, Reaction};
 use solo_model::policy::Scope;
@@ -326,6 +326,8 @@ pub enum Memory {
     Private(Bytes),
     /// The task's own, in the shape of a recorded program: which of the request's, and its size.
     Recorded(u32, Bytes),
+    /// What a job takes from a heap while it runs: which of the task's, and its size.
+    Allocated(u32, Bytes),
 }
 
 /// Something for the tasks of a name.
@@ -431,6 +433,10 @@ pub struct MemoryWish {
     pub kernel_walks: Option<Wish<Bytes>>,
     /// The kernel's blocks lie one right behind the other.
     pub kernel_packed: Option<Wish<bool>>,
+    /// Who decides about the colors of what jobs take from heaps.
+    pub allocation: Option<Wish<Allocation>>,
+    /// What the heap of each color holds.
+    pub heap: Option<Wish<Bytes>>,
 }
 
 /// Pages held in the last-level cache.

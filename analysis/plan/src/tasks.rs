@@ -176,7 +176,9 @@ fn instantiate(task: &str, steps: &Steps, buffers: &mut Vec<Buffer>) -> Work {
         .iter()
         .map(|region| match region.memory {
             Memory::Shared(id) => id,
-            Memory::Private(size) | Memory::Recorded(_, size) => own(&region.name, size),
+            Memory::Private(size) | Memory::Recorded(_, size) | Memory::Allocated(_, size) => {
+                own(&region.name, size)
+            }
         })
         .collect();
     let mut work = Work { steps: steps.steps.clone() };

@@ -281,6 +281,10 @@ fn admit_listening(experiment: &Experiment, caps: &Caps) -> Result<(), Lack> {
 /// What memory and caches are divided with.
 fn admit_caches(experiment: &Experiment, caps: &Caps) -> Result<(), Lack> {
     let isolation = &experiment.isolation;
+    let takes_memory = experiment.tasks.iter().any(|task| task.work.allocations().next().is_some());
+    if takes_memory && caps.colors == 0 {
+        return Err(Lack::Colors);
+    }
     if let Some(coloring) = &isolation.memory {
         let colors =
             coloring.kernel.is_some() || coloring.owners.iter().any(|owner| !owner.colors.is_empty());

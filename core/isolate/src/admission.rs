@@ -12,7 +12,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
-use solo_model::isolation::{Budget, Coloring, Counted, Isolation, Regulation, WayOwner};
+use solo_model::isolation::{Allocation, Budget, Coloring, Counted, Isolation, Regulation, WayOwner};
 use solo_model::names::{Explain, TaskNames, called};
 use solo_model::text::{Ranges, counted};
 use solo_model::{
@@ -296,7 +296,9 @@ pub fn fits(isolation: &Isolation, platform: &Platform, tasks: &[Task]) -> Resul
     if let Some(regulation) = &isolation.bandwidth {
         regulation_fits(regulation, platform, tasks)?;
     }
-    if let Some(coloring) = &isolation.memory {
+    let takes_memory = tasks.iter().any(|task| task.work.allocations().next().is_some());
+    let default = takes_memory.then(Coloring::default);
+    if let Some(coloring) = isolation.memory.as_ref().or(default.as_ref()) {
         coloring_fits(coloring, platform, tasks)?;
     }
     let last = platform.last_level();
@@ -481,6 +483,26 @@ pub(crate) fn of_owner(coloring: &Coloring, error: FramesError) -> IsolationRefu
     IsolationRefusal::Memory { task, error }
 }
 
+/// Checks the colors that tasks name for what they take from heaps, where they are asked.
+fn heap_colors_fit(coloring: &Coloring, colors: u16, tasks: &[Task]) -> Result<(), IsolationRefusal> {
+    if coloring.heaps.allocation == Allocation::Os {
+        return Ok(());
+    }
+    for (task, work) in (0..).map(TaskId).zip(tasks.iter().map(|task| &task.work)) {
+        for (_, named) in work.allocations() {
+            let color = named.unwrap_or_default();
+            if color.0 >= colors {
+                let error = FramesError::NoSuchColor { group: GroupId(0), color, colors };
+                return Err(IsolationRefusal::Memory { task, error });
+            }
+            if coloring.kernel == Some(color) {
+                return Err(IsolationRefusal::KernelColor { task, color });
+            }
+        }
+    }
+    Ok(())
+}
+
 /// Checks colors and banks against the platform.
 ///
 /// # Errors
@@ -492,6 +514,7 @@ pub fn coloring_fits(
     tasks: &[Task],
 ) -> Result<(), IsolationRefusal> {
     let map = MemoryMap::of(platform).map_err(IsolationRefusal::Map)?.grouped(coloring.groups);
+    heap_colors_fit(coloring, map.colors().count(), tasks)?;
     let groups = groups(coloring, &map);
     ColoredFrames::new(map, 0, &groups, crate::frames::Order::Ascending)
         .map_err(|error| of_owner(coloring, error))?;

@@ -27,6 +27,7 @@ pub mod banks;
 pub mod capacity;
 pub mod diagnose;
 pub mod enforce;
+mod footprint;
 pub mod frames;
 pub mod heap;
 pub mod lockdown;
@@ -40,6 +41,7 @@ mod gf2;
 
 pub use admission::{IsolationRefusal, fits};
 pub use enforce::Enforcer;
+pub use footprint::{Blocks, Footprint, Stretch};
 pub use frames::{ColoredFrames, FrameNumber};
 pub use map::{Classes, MemoryMap};
 pub use regulator::Regulator;

@@ -57,8 +57,10 @@ pub fn ranks(
             Visit::Step(step) => count_accesses(step, times, buffers, page, recorded, &mut counts),
         }
     }
+    // What a job takes from a heap is somewhere else each time.
+    let stays = |&((buffer, _), _): &((BufferId, u64), u64)| !work.allocates(buffer);
     let ranked = |((buffer, page), accesses)| RankedPage { task, buffer, page, accesses };
-    counts.into_iter().map(ranked).collect()
+    counts.into_iter().filter(stays).map(ranked).collect()
 }
 
 /// Adds the accesses of a step that is done so many times.

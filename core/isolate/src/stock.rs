@@ -108,6 +108,10 @@ pub fn pages_fit(
         let id = BufferId(at as u32);
         let owner = holder_of(owners.tasks, owners.devices, id);
         let group = group_of(coloring, owner);
+        // What jobs take while they run comes from heaps.
+        if owners.tasks.iter().any(|task| task.work.allocates(id)) {
+            continue;
+        }
         let pages = buffer.size.in_pieces_of(platform.page);
         let mut own: Vec<&LockedPage> =
             locked.iter().filter(|page| page.buffer == id && page.page < pages).collect();

@@ -2,8 +2,11 @@
 
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
-use solo_isolate::heap::{ColoredHeaps, HeapError, Mode};
-use solo_model::{Bytes, Color, ThreadId};
+use solo_isolate::heap::{ColoredHeaps, HeapError, JobHeaps, Mode};
+use solo_model::isolation::{Allocation, Coloring, Heaps};
+use solo_model::task::{Release, Task, TaskClass};
+use solo_model::work::{Step, Work};
+use solo_model::{BufferId, Bytes, Color, Duration, SplitMix64, ThreadId};
 use std::collections::BTreeMap;
 
 const SIZE: Bytes = Bytes::from_kib(64);
@@ -84,5 +87,67 @@ proptest! {
             // In one piece again.
             prop_assert!(heaps.allocate(ThreadId(u32::from(color)), None, SIZE).is_ok());
         }
+    }
+}
+
+/// A million allocations, releases and ends of jobs: blocks of one heap never overlap, and what is given back returns to its color.
+#[test]
+fn what_jobs_take_and_give_back_returns_to_its_color() {
+    const COLORS: u16 = 5;
+    const BUFFERS: u32 = 24;
+    for allocation in [Allocation::User, Allocation::Os] {
+        let take = |buffer| Step::Allocate { buffer: BufferId(buffer), color: None };
+        let task = Task {
+            name: String::new(),
+            class: TaskClass::Soft,
+            release: Release::Once { offset: Duration::ZERO },
+            deadline: None,
+            wcet: None,
+            misses: None,
+            priority: None,
+            core: None,
+            work: Work { steps: (0..BUFFERS).map(take).collect() },
+        };
+        let heaps = Heaps { allocation, size: SIZE };
+        let coloring = Coloring { heaps, kernel: Some(Color(2)), ..Coloring::default() };
+        let mut jobs =
+            JobHeaps::of(&coloring, COLORS, &[task], BUFFERS as usize).expect("a task takes memory");
+        let whole = |jobs: &JobHeaps| (0..COLORS).map(|color| jobs.free(Color(color))).collect::<Vec<_>>();
+        let before = whole(&jobs);
+        let mut dice = SplitMix64::new(7);
+        // By buffer: whose, which color, from where to where.
+        let mut held: BTreeMap<u32, (u32, Color, u64, u64)> = BTreeMap::new();
+        let mut taken = 0;
+        for _ in 0..1_000_000 {
+            let (thread, buffer) = (dice.below(9) as u32, dice.below(BUFFERS.into()) as u32);
+            match dice.below(8) {
+                0..4 => {
+                    let (size, named) = (1 + dice.below(9_000), Color(dice.below(COLORS.into()) as u16));
+                    held.remove(&buffer);
+                    let found = jobs.take(ThreadId(thread), BufferId(buffer), Bytes::new(size), Some(named));
+                    let Ok(place) = found else { continue };
+                    taken += 1;
+                    assert_ne!(place.color, Color(2), "it is the kernel's");
+                    if allocation == Allocation::User {
+                        assert_eq!(place.color, named);
+                    }
+                    let (from, to) = (place.offset.get(), place.offset.get() + size);
+                    assert!(to <= SIZE.get());
+                    let overlaps = |&&(_, color, start, end): &&(u32, Color, u64, u64)| {
+                        color == place.color && start < to && from < end
+                    };
+                    assert_eq!(held.values().find(overlaps), None, "{place:?}");
+                    held.insert(buffer, (thread, place.color, from, to));
+                }
+                4..7 => assert_eq!(jobs.give_back(BufferId(buffer)), held.remove(&buffer).is_some()),
+                _ => {
+                    jobs.end_job(ThreadId(thread));
+                    held.retain(|_, (owner, ..)| *owner != thread);
+                }
+            }
+        }
+        assert!(taken > 200_000, "{taken}");
+        (0..9).for_each(|thread| jobs.end_job(ThreadId(thread)));
+        assert_eq!(whole(&jobs), before);
     }
 }

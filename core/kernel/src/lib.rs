@@ -54,7 +54,7 @@
 //! the time and the timer of a core, `alarm` its alarms, `thread` a thread and its jobs, `arrivals` what was asked for of a sporadic one, `lock` who owns what, `budget` the
 //! enforcer and its counters, `listen` a policy that listens with its monitors and metrics, `caching` when the last-level cache is divided anew; a domain is a [`Scheduler`](solo_schedule::Scheduler). What the kernel does stands beside them:
 //! `entry` is called by the machine, `release` makes jobs ready, `sporadic` those that devices ask for, `regulate` carries out what the enforcer says, `place` what a policy that listens says, `divide` what the policies of the cache say, `decide`
-//! turns all that into switches and IPIs. `footprint` says what of the kernel's own data each path touches.
+//! turns all that into switches and IPIs.
 #![no_std]
 #![forbid(unsafe_code)]
 
@@ -70,7 +70,6 @@ mod cores;
 mod decide;
 mod divide;
 mod entry;
-mod footprint;
 mod kernel;
 mod listen;
 mod lock;
@@ -85,7 +84,6 @@ mod windows;
 pub use caching::Caching;
 pub use config::{CounterWish, KernelConfig, LockConfig};
 pub use cores::CORE_BYTES;
-pub use footprint::{Footprint, Stretch};
 pub use kernel::{Kernel, Switch};
 pub use listen::{Interrupts, ListeningConfig, PlacementAccount};
 pub use lock::{LockFault, LockFaults};

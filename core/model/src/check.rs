@@ -19,7 +19,7 @@ use crate::units::{Duration, Energy, Power};
 use crate::work::{
     Execute, MOST_IDLE_STEPS, Pattern, SHORTEST_ROUND, Span, Step, Touch, Visit, about, idle_steps,
 };
-use crate::{CoreId, CoreSet, KindId, TaskId};
+use crate::{BufferId, CoreId, CoreSet, KindId, TaskId};
 use core::fmt;
 
 /// The longest time in an experiment: the simulated machine's clock reaches 213 days.
@@ -111,6 +111,7 @@ impl Experiment {
             within(size.get(), 1, u64::MAX, "the working set of a loss of cache affinity", Some(at))?;
             time(loss, Duration::ZERO, "a loss of cache affinity", Some(at))?;
         }
+        self.check_allocations()?;
         self.check_applications()?;
         self.check_isolation()?;
         self.check_devices()?;
@@ -130,6 +131,87 @@ impl Experiment {
             }
         }
         Ok(())
+    }
+
+    /// What a job takes from heaps is its own, and touched between taking and giving back only.
+    fn check_allocations(&self) -> Checked {
+        let mut owners = alloc::vec![None; self.buffers.len()];
+        for (at, task) in self.tasks.iter().enumerate() {
+            for (buffer, _) in task.work.allocations() {
+                let owner = owners.get_mut(buffer.index()).map(|owner| *owner.get_or_insert(at));
+                need(owner == Some(at), "the buffer that two tasks allocate", Some(at), u64::from(buffer.0))?;
+            }
+        }
+        if owners.iter().all(Option::is_none) {
+            return Ok(());
+        }
+        for (at, device) in self.devices.iter().enumerate() {
+            let owner = owners.get(device.buffer.index()).copied().flatten();
+            need(
+                owner.is_none(),
+                "the buffer of a device that a job allocates",
+                Some(at),
+                u64::from(device.buffer.0),
+            )?;
+        }
+        let locked = self.isolation.lockdown.iter().flat_map(|lockdown| &lockdown.pages);
+        for (at, page) in locked.enumerate() {
+            let owner = owners.get(page.buffer.index()).copied().flatten();
+            need(owner.is_none(), "the locked page of a buffer that a job allocates", Some(at), page.page)?;
+        }
+        let heap = &self.isolation.memory.as_ref().map_or_else(Default::default, |memory| memory.heaps);
+        within(
+            heap.size.get(),
+            self.platform.page.get(),
+            self.platform.dram.size.get(),
+            "the size of a heap",
+            None,
+        )?;
+        for (at, task) in self.tasks.iter().enumerate() {
+            let mut held = alloc::vec![false; self.buffers.len()];
+            let mut rounds = alloc::vec::Vec::new();
+            for visit in task.work.walk() {
+                match visit {
+                    Visit::Begin { .. } => rounds.push(held.clone()),
+                    Visit::End { .. } => {
+                        let before = rounds.pop();
+                        need(
+                            before.as_ref() == Some(&held),
+                            "what a round of steps allocates and keeps",
+                            Some(at),
+                            0,
+                        )?;
+                    }
+                    Visit::Step(step) => Self::check_allocation(step, &owners, &mut held, at)?,
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn check_allocation(step: &Step, owners: &[Option<usize>], held: &mut [bool], at: usize) -> Checked {
+        let mut turn = |buffer: BufferId, on: bool, what| {
+            let Some(held) = held.get_mut(buffer.index()) else { return Ok(()) };
+            need(*held != on, what, Some(at), u64::from(buffer.0))?;
+            *held = on;
+            Ok(())
+        };
+        match step {
+            Step::Allocate { buffer, .. } => turn(*buffer, true, "the buffer that a job allocates twice"),
+            Step::Free(buffer) => turn(*buffer, false, "the buffer that a job frees and has not"),
+            _ => {
+                let Some(buffer) = step.buffer() else { return Ok(()) };
+                let owner = owners.get(buffer.index()).copied().flatten();
+                let has = held.get(buffer.index()).copied().unwrap_or(false);
+                let fine = owner.is_none() || owner == Some(at) && has;
+                need(
+                    fine,
+                    "the buffer that a job touches and has not allocated",
+                    Some(at),
+                    u64::from(buffer.0),
+                )
+            }
+        }
     }
 
     /// Each application has threads, and each thread one application.
@@ -315,6 +397,7 @@ impl Experiment {
             Step::Acquire(lock) | Step::Release(lock) => {
                 need(lock.index() < self.locks.len(), "the lock of a step", at, lock.index() as u64)
             }
+            Step::Allocate { buffer, .. } | Step::Free(buffer) => self.buffer(buffer.index(), at),
             Step::Repeat { .. } => Ok(()),
         }
     }

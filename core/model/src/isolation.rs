@@ -309,6 +309,37 @@ pub struct Coloring {
     /// [without cache misses](crate::OverheadTable::without_misses).
     #[cfg_attr(feature = "serde", serde(default))]
     pub kernel_data: Option<KernelData>,
+    /// The heaps from which jobs take memory while they run; nothing: the default ones.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub heaps: Heaps,
+}
+
+/// A heap for each color, from which jobs take memory while they run (thesis 4.3.3, 4.3.4).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Heaps {
+    /// Who decides about colors.
+    pub allocation: Allocation,
+    /// What each heap holds.
+    pub size: Bytes,
+}
+
+impl Default for Heaps {
+    fn default() -> Self {
+        Self { allocation: Allocation::User, size: Bytes::from_kib(256) }
+    }
+}
+
+/// Who decides about the colors of memory that jobs take while they run (thesis 4.3.2).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
+pub enum Allocation {
+    /// The program names a color with each allocation; color 0 where it names none.
+    #[default]
+    User,
+    /// The color follows from the thread: its number modulo the number of colors, the kernel's left out. What a program names is ignored.
+    Os,
 }
 
 /// What the simulated kernel's paths touch, beside its threads, queues and cores.

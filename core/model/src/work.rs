@@ -3,7 +3,7 @@
 //! `solo-workload` turns a description into a stream of operations; any machine can execute the stream, by
 //! simulating each access or by performing it.
 
-use crate::id::{BufferId, LockId};
+use crate::id::{BufferId, Color, LockId};
 use crate::phase::Phase;
 use crate::platform::Platform;
 use crate::units::{Bytes, Duration, PerMille};
@@ -36,6 +36,19 @@ impl Work {
     /// True where a job accesses this buffer.
     pub fn touches(&self, buffer: BufferId) -> bool {
         self.plain_steps().any(|step| step.buffer() == Some(buffer))
+    }
+
+    /// The buffers for which it takes memory while it runs, and the colors that it names for them.
+    pub fn allocations(&self) -> impl Iterator<Item = (BufferId, Option<Color>)> + '_ {
+        self.plain_steps().filter_map(|step| match step {
+            Step::Allocate { buffer, color } => Some((*buffer, *color)),
+            _ => None,
+        })
+    }
+
+    /// True where it takes memory for a buffer while it runs.
+    pub fn allocates(&self, buffer: BufferId) -> bool {
+        self.allocations().any(|(known, _)| known == buffer)
     }
 
     /// True where it may leave a modified line in a cache. What a recorded program writes is in its recording, which is not here: it may.
@@ -230,6 +243,15 @@ pub enum Step {
     },
     /// Leaves its core for this long: waits for a timer or a device, and competes for a core again after that.
     Sleep(Span),
+    /// Takes memory for a buffer from the heap of a color (thesis 4.3.3, 4.3.4).
+    Allocate {
+        /// The buffer, which nobody else uses; its size is what is asked for.
+        buffer: BufferId,
+        /// The color that is named.
+        color: Option<Color>,
+    },
+    /// Gives the memory of a buffer back.
+    Free(BufferId),
 }
 
 impl Step {
@@ -243,7 +265,9 @@ impl Step {
             | Self::Acquire(_)
             | Self::Release(_)
             | Self::Repeat { .. }
-            | Self::Sleep(_) => None,
+            | Self::Sleep(_)
+            | Self::Allocate { .. }
+            | Self::Free(_) => None,
         }
     }
 
@@ -255,10 +279,11 @@ impl Step {
         }
     }
 
-    /// Where the memory stands that it touches.
+    /// Where the memory stands that it touches, takes or gives back.
     pub const fn buffer_mut(&mut self) -> Option<&mut BufferId> {
         match self {
             Self::Replay(replay) => Some(&mut replay.buffer),
+            Self::Allocate { buffer, .. } | Self::Free(buffer) => Some(buffer),
             Self::Touch(touch) | Self::Execute(Execute { touch: Some(touch), .. }) => Some(&mut touch.buffer),
             _ => None,
         }
@@ -280,7 +305,11 @@ impl Step {
             }
             Self::Replay(Replay { accesses: Some(some), .. }) => accesses(*some, ABOUT_AN_ACCESS.get()),
             Self::Replay(Replay { accesses: None, .. }) => SHORTEST_ROUND,
-            Self::Acquire(_) | Self::Release(_) | Self::Repeat { .. } => Duration::ZERO,
+            Self::Acquire(_)
+            | Self::Release(_)
+            | Self::Repeat { .. }
+            | Self::Allocate { .. }
+            | Self::Free(_) => Duration::ZERO,
         }
     }
 

@@ -7,7 +7,7 @@ use crate::stream::player::Player;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use solo_model::work::{Buffer, Replay, Span, Step, Touch, Visit, Work};
-use solo_model::{BufferId, Bytes, Duration, Execute, LockId, Phase};
+use solo_model::{BufferId, Bytes, Color, Duration, Execute, LockId, Phase};
 
 /// How deep `repeat` may nest.
 pub(crate) const DEPTH_MAX: usize = 32;
@@ -22,6 +22,12 @@ pub(crate) enum Instruction {
     Sleep(Span),
     Acquire(LockId),
     Release(LockId),
+    Allocate {
+        buffer: BufferId,
+        size: Bytes,
+        color: Option<Color>,
+    },
+    Free(BufferId),
     /// Starts the pass of this number.
     Pass(usize),
     /// Lets a recorded program go on, or run once if no number of accesses is given.
@@ -98,6 +104,11 @@ impl<'w> Compiler<'w> {
             Step::Replay(replay) => self.replay(replay)?,
             Step::Acquire(lock) => self.code.push(Instruction::Acquire(*lock)),
             Step::Release(lock) => self.code.push(Instruction::Release(*lock)),
+            Step::Allocate { buffer, color } => {
+                let size = self.size_of(*buffer)?;
+                self.code.push(Instruction::Allocate { buffer: *buffer, size, color: *color });
+            }
+            Step::Free(buffer) => self.code.push(Instruction::Free(*buffer)),
             // Announced by the walk.
             Step::Repeat { .. } => {}
         }

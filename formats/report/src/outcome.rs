@@ -88,6 +88,9 @@ pub struct Shortfalls {
     pub unlocked_lines: u64,
     /// Requests to performance counters that the machine refused: budgets and monitors knew less than they should.
     pub refused_counters: u64,
+    /// Tasks that ended before their time because a heap had not what they asked for.
+    #[serde(default)]
+    pub exhausted_heaps: u64,
 }
 
 /// Looks through records, in the order of their times, for what is to stop a run.

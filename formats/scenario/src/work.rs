@@ -16,10 +16,12 @@ use solo_plan::{Memory, Region, Steps};
 use std::collections::HashMap;
 use std::ops::Range;
 
+mod heap;
+
 /// What a step can do, as written.
-const VERBS: [&str; 13] = [
+const VERBS: [&str; 15] = [
     "compute", "execute", "sweep", "ring", "stream", "rows", "random", "chase", "replay", "lock", "unlock",
-    "repeat", "sleep",
+    "repeat", "sleep", "allocate", "free",
 ];
 /// The deepest nesting of `repeat`.
 const DEEPEST_REPEAT: usize = 8;
@@ -34,6 +36,8 @@ struct Reading {
     steps: Steps,
     /// Where each memory stands among their regions.
     positions: HashMap<Memory, u32>,
+    /// What is taken from heaps, by name: its size, and where it was named first.
+    allocated: Vec<(String, Bytes, Range<usize>)>,
 }
 
 /// What steps can refer to.
@@ -52,7 +56,8 @@ pub(crate) struct Surroundings<'s, 'f> {
 pub(crate) fn read(around: &mut Surroundings<'_, '_>, list: &[Node]) -> Option<Steps> {
     let mut reading = Reading::default();
     let read = read_steps(around, list, 0, &mut reading)?;
-    let steps = Steps { steps: read, ..reading.steps };
+    let steps = Steps { steps: read, ..reading.steps.clone() };
+    heap::check(around, list, &reading);
     let mut held = Vec::new();
     let balanced = check_locks(around, list, &mut held);
     if let (true, Some((lock, span))) = (balanced, held.pop()) {
@@ -140,6 +145,8 @@ fn step(
         "replay" => replay(around, &fields, into),
         "lock" => lock(around, &fields, "lock").map(Step::Acquire),
         "unlock" => lock(around, &fields, "unlock").map(Step::Release),
+        "allocate" => heap::allocate(around, &fields, into),
+        "free" => heap::free(around, &fields, into),
         _ => repeat(around, &fields, node, depth, into),
     };
     fields.finish();
@@ -262,7 +269,7 @@ fn touch(
         matches!(pattern, Pattern::Rows { .. }).then(|| (row(fields), fields.integer("arrays", 1, 64)));
     let size = size?;
     let memory = match named {
-        Some(name) => shared_buffer(around, &name, &size)?,
+        Some(name) => heap::named(around, into, &name, &size)?,
         None if fields.has("buffer") => return None,
         None => Memory::Private(size.value),
     };
@@ -386,12 +393,15 @@ fn shared_buffer(around: &Surroundings<'_, '_>, name: &At<&str>, size: &At<Bytes
 
 /// The position of some memory among a task's.
 fn local(into: &mut Reading, memory: Memory) -> BufferId {
-    let regions = &mut into.steps.regions;
+    let (regions, allocated) = (&mut into.steps.regions, &into.allocated);
     let position = *into.positions.entry(memory).or_insert_with(|| {
         let name = match memory {
             Memory::Shared(_) => String::new(),
             Memory::Private(size) => crate::units::SIZE.print(size.get()),
             Memory::Recorded(trace, _) => format!("trace {trace}"),
+            Memory::Allocated(number, _) => {
+                allocated.get(number as usize).map_or(String::new(), |it| it.0.clone())
+            }
         };
         regions.push(Region { memory, name });
         (regions.len() as u32).saturating_sub(1)

@@ -86,6 +86,20 @@ impl<P: Paging> RunMemory<P> {
         Ok(first)
     }
 
+    /// A piece of so many bytes that will be somewhere else in what is mapped.
+    pub fn expect(&mut self, place: MemoryUser) {
+        self.places.push((place, 0, 0));
+    }
+
+    /// Where it was found first.
+    pub fn found(&mut self, place: MemoryUser, address: u64, bytes: u64) {
+        let expected = self.places.iter_mut().find(|(known, address, _)| *known == place && *address == 0);
+        if let Some((_, first, pages)) = expected {
+            *first = address / PAGE * PAGE;
+            *pages = (address % PAGE + bytes).div_ceil(PAGE);
+        }
+    }
+
     fn map_one(&mut self, address: u64, group: GroupId) -> Result<(), FramesError> {
         let frame = self.frames.allocate(group)?.frame;
         self.map_frame(address, frame.0 * PAGE).inspect_err(|_| {

@@ -4,7 +4,7 @@ use crate::geometry::Geometry;
 use alloc::vec::Vec;
 use core::fmt;
 use serde::{Deserialize, Serialize};
-use solo_model::{BufferId, Bytes, TaskId};
+use solo_model::{BufferId, Bytes, Color, TaskId};
 
 /// Whose page colors the numbers of an experiment are.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
@@ -27,6 +27,8 @@ pub enum MemoryUser {
     Heap(u16),
     /// What the kernel has allocated for this run.
     Kernel,
+    /// The heap of a color, from which jobs take memory while they run.
+    HeapOfColor(Color),
     /// The page tables of all of these.
     Tables,
     /// The image itself, and the stacks of the cores.
@@ -40,6 +42,7 @@ impl fmt::Display for MemoryUser {
             Self::Stack(task) => write!(f, "the stack of {task}"),
             Self::Heap(group) => write!(f, "the heap of group {group}"),
             Self::Kernel => write!(f, "the kernel's heap"),
+            Self::HeapOfColor(color) => write!(f, "the heap of {color}"),
             Self::Tables => write!(f, "the page tables"),
             Self::Image => write!(f, "the image"),
         }

@@ -476,7 +476,12 @@ fn compile(work: &Work, counts: bool) -> Result<Vec<Operation>, RunError> {
                 Step::Execute(Execute { on_reference, touch: None, .. }) => {
                     operations.push(Operation::Compute(*on_reference));
                 }
-                Step::Execute(_) | Step::Touch(_) | Step::Replay(_) | Step::Repeat { .. } => {
+                Step::Execute(_)
+                | Step::Touch(_)
+                | Step::Replay(_)
+                | Step::Repeat { .. }
+                | Step::Allocate { .. }
+                | Step::Free(_) => {
                     return Err(RunError::TouchesMemory);
                 }
             },

@@ -46,13 +46,24 @@ pub fn check(
         MemoryUser::Buffer(buffer) => group_of(coloring, owner_of(&experiment.tasks, buffer)),
         MemoryUser::Stack(task) => group_of(coloring, Some(task)),
         MemoryUser::Heap(group) => GroupId(group),
+        // Of no group: of one color.
+        MemoryUser::HeapOfColor(_) => GroupId(0),
         MemoryUser::Kernel | MemoryUser::Tables | MemoryUser::Image => kernel_group(coloring),
     };
     let (mut taken, mut pieces) = (BTreeSet::new(), Vec::<Piece>::new());
     for pages in &report.pages {
         let place = pages.place;
         let group = groups.get(usize::from(group_of(place).0)).ok_or(Misplaced::Nothing)?;
+        // What jobs have taken from heaps lies in them, and where depends on the run.
+        let from_heap = |buffer| experiment.tasks.iter().any(|task| task.work.allocates(buffer));
+        let within = matches!(place, MemoryUser::Buffer(buffer) if from_heap(buffer));
         let wants = |color: Color, bank: Bank| {
+            if let MemoryUser::HeapOfColor(own) = place {
+                return color == own;
+            }
+            if within {
+                return true;
+            }
             let color = group.colors.is_empty() || group.colors.contains(&color);
             color && (group.banks.is_empty() || group.banks.contains(&bank))
         };
@@ -61,7 +72,7 @@ pub fn check(
         }
         let Some(piece) = pieces.last_mut() else { continue };
         for &frame in &pages.frames {
-            if !taken.insert(frame) {
+            if !within && !taken.insert(frame) {
                 return Err(Misplaced::Twice { frame, place });
             }
             let (color, bank) = (map.color(frame), map.bank(frame));

@@ -6,7 +6,7 @@ use common::Test;
 use libtest_mimic::Failed;
 use solo_corpus::ideal_platform;
 use solo_model::experiment::End;
-use solo_model::isolation::{ColorOwner, Coloring, Fallback};
+use solo_model::isolation::{Allocation, ColorOwner, Coloring, Fallback, Heaps};
 use solo_model::platform::XorBits;
 use solo_model::task::Release;
 use solo_model::work::{Buffer, Pattern, Step, Touch, Work};
@@ -39,6 +39,8 @@ fn main() -> ExitCode {
             test("colors_may_be_those_that_the_processor_tells_of", processor),
             test("runs_with_other_colors_follow_each_other_in_one_boot", one_after_another),
             test("a_stack_overflow_is_noticed_on_a_colored_stack", overflow),
+            test("jobs_take_memory_from_heaps_of_the_colors_of_their_threads", heaps_of_the_system),
+            test("jobs_take_memory_from_heaps_of_the_colors_that_they_name", heaps_of_the_program),
             test("colors_that_cannot_be_had_are_refused", refusals),
         ]
     })
@@ -262,6 +264,77 @@ fn one_after_another(image: &Image) -> Result<(), Failed> {
         }
     }
     Ok(())
+}
+
+/// Six tasks, each of which takes 12 KiB from a heap of 64 KiB, touches each page and gives it back.
+fn takes(coloring: Coloring, named: impl Fn(u32) -> Option<Color>) -> Experiment {
+    let mut experiment = experiment(coloring);
+    let first = experiment.tasks[0].clone();
+    let buffer = |task: u32| Buffer { name: format!("b{task}"), size: Bytes::from_kib(12) };
+    experiment.buffers = (0..6).map(buffer).collect();
+    let task = |task: u32| {
+        let buffer = BufferId(task);
+        let [Step::Touch(touch)] = &first.work.steps[..] else { panic!("{:?}", first.work) };
+        let touch = Touch { buffer, accesses: 3, ..touch.clone() };
+        let taken = Step::Allocate { buffer, color: named(task) };
+        let steps = vec![taken, Step::Touch(touch), Step::Free(buffer)];
+        let core = Some(CoreId((task % 2) as u16));
+        Task { name: format!("t{task}"), core, work: Work { steps }, ..first.clone() }
+    };
+    experiment.tasks = (0..6).map(task).collect();
+    experiment.end = End::At(ms(6));
+    experiment
+}
+
+fn of_heaps(allocation: Allocation) -> Coloring {
+    let heaps = Heaps { allocation, size: Bytes::from_kib(64) };
+    Coloring { groups: 4, heaps, ..Coloring::default() }
+}
+
+/// Four colors and six threads: the first and the fifth have the same, whatever their steps name.
+fn heaps_of_the_system(image: &Image) -> Result<(), Failed> {
+    for kernel in [None, Some(Color(1))] {
+        for named in [None, Some(Color(2)), Some(Color(77))] {
+            let experiment = takes(Coloring { kernel, ..of_heaps(Allocation::Os) }, |_| named);
+            let report = run(image, &experiment)?;
+            assert_eq!([0, 1, 2, 3, 4, 5].map(|task| jobs(&report, task)), [3; 6], "{}", report.console);
+            assert_eq!(report.memory.as_ref().map(|memory| memory.allocations), Some(0));
+            let pieces = check(&experiment, ColorSource::Platform, &report)?;
+            let expected: [u16; 6] = if kernel.is_none() { [0, 1, 2, 3, 0, 1] } else { [0, 2, 3, 0, 2, 3] };
+            for (task, color) in (0..).zip(expected) {
+                let own = piece(&pieces, MemoryUser::Buffer(BufferId(task)))?;
+                assert_eq!((colors(own), own.pages() >= 3), (vec![color], true), "task {task}");
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A step names its color; who asks for more than the heap of that color has ends, and nobody else.
+fn heaps_of_the_program(image: &Image) -> Result<(), Failed> {
+    let named =
+        |task| [None, Some(Color(3)), Some(Color(1)), Some(Color(3)), Some(Color(0)), None][task as usize];
+    let mut experiment = takes(of_heaps(Allocation::User), named);
+    let report = run(image, &experiment)?;
+    let pieces = check(&experiment, ColorSource::Platform, &report)?;
+    for (task, color) in (0..).zip([0, 3, 1, 3, 0, 0]) {
+        assert_eq!(colors(piece(&pieces, MemoryUser::Buffer(BufferId(task)))?), [color], "task {task}");
+    }
+    assert_eq!([0, 1, 2, 3, 4, 5].map(|task| jobs(&report, task)), [3; 6], "{}", report.console);
+    // What is not given back is, at the end of the job: three jobs of 40 KiB in 64 KiB. 72 KiB are not there.
+    experiment.buffers[1].size = Bytes::from_kib(40);
+    experiment.tasks[1].work.steps.pop();
+    experiment.buffers[2].size = Bytes::from_kib(72);
+    let report = run(image, &experiment)?;
+    let killed: Vec<_> = report.killed.iter().map(|killed| (killed.task, killed.fault.as_str())).collect();
+    assert_eq!(killed, [(TaskId(2), "memory exhausted")], "{}", report.console);
+    assert!(report.console.contains("the heap of color1 has no 72KiB in one piece"), "{}", report.console);
+    assert_eq!([0, 1, 3, 4, 5].map(|task| jobs(&report, task)), [3; 5], "{}", report.console);
+    let kernels = takes(Coloring { kernel: Some(Color(0)), ..of_heaps(Allocation::User) }, |_| None);
+    match run(image, &kernels) {
+        Err(QemuError::Refused { console, .. }) if console.contains("belongs to the kernel") => Ok(()),
+        other => Err(Failed::from(format!("expected a refusal, got {other:?}"))),
+    }
 }
 
 fn overflow(image: &Image) -> Result<(), Failed> {

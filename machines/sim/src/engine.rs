@@ -9,11 +9,12 @@ use crate::memory::Hierarchy;
 use crate::meter::{Meter, Reading};
 use crate::modulation::Modulation;
 use crate::occupancy::Held;
-use crate::outcome::{SimError, SimulationEnd, Stop};
+use crate::outcome::{Exhausted, SimError, SimulationEnd, Stop};
 use crate::space::Spaces;
 use crate::stand_ins::StandIns;
 use crate::ways::{PageLocks, WayControl};
 use solo_hal::{Able, Faults, Faulty, Injected, PageGroup};
+use solo_isolate::heap::{HeapError, JobHeaps};
 use solo_kernel::{Arrival, Kernel, KernelConfig, Switch};
 use solo_model::experiment::{End, Goal};
 use solo_model::sample::Subject;
@@ -179,6 +180,10 @@ pub(crate) struct Engine<'e, C: Criterion> {
     faults: Injected,
     pub(crate) memory: Hierarchy,
     pub(crate) spaces: Spaces,
+    /// The heaps from which jobs take memory, where they do.
+    pub(crate) heaps: Option<JobHeaps>,
+    /// Tasks that have ended because a heap had not what they asked for.
+    exhausted: Vec<Exhausted>,
     pub(crate) cores: Vec<SimCore>,
     pub(crate) agenda: Agenda,
     pub(crate) threads: Vec<ThreadContext>,
@@ -272,6 +277,8 @@ impl<'e, C: Criterion> Engine<'e, C> {
             hardware,
             faults: Injected::default(),
             memory,
+            heaps: spaces.job_heaps(experiment),
+            exhausted: Vec::new(),
             spaces,
             cores,
             agenda: Agenda::new(platform.cores.len()),
@@ -532,6 +539,21 @@ impl<'e, C: Criterion> Engine<'e, C> {
         self.watch_counters();
     }
 
+    /// The heap of a thread has not what it asks for: it ends, and nobody else.
+    #[inline(never)]
+    pub(crate) fn exhaust(&mut self, index: usize, thread: ThreadId, error: HeapError) {
+        let (task, at) = (TaskId(thread.0), instant(self.cores[index].time));
+        self.exhausted.push(Exhausted { task, at, error });
+        if let Some(heaps) = &mut self.heaps {
+            heaps.end_job(thread);
+        }
+        // No job of it comes after this one.
+        if let Some(left) = self.jobs_left.get_mut(task.index()) {
+            *left = (*left).min(1);
+        }
+        self.enter_kernel(index, |kernel, hardware, core, now| kernel.exit(hardware, core, now));
+    }
+
     fn switch(&mut self, index: usize, next: Option<solo_model::ThreadId>) {
         let core = &mut self.cores[index];
         if let Some(filling) = self.hardware.asked[index].fill.take() {
@@ -729,7 +751,16 @@ impl<'e, C: Criterion> Engine<'e, C> {
         let heard = (0..self.cores.len()).map_while(|core| self.kernel.heard(CoreId(core as u16))).collect();
         let tasks = (0..self.experiment.tasks.len() as u32).map(TaskId);
         let curves = tasks.filter_map(|task| self.kernel.curve(task)).collect();
-        SimulationEnd { stop, end, accesses: self.accesses, unlocked_lines, refused_counters, heard, curves }
+        SimulationEnd {
+            stop,
+            end,
+            accesses: self.accesses,
+            unlocked_lines,
+            refused_counters,
+            exhausted: self.exhausted.clone(),
+            heard,
+            curves,
+        }
     }
 }
 

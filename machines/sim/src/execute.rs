@@ -6,7 +6,7 @@ use crate::core::{Activity, Watch};
 use crate::engine::Engine;
 use crate::memory::{AccessKind, PhysicalAddress};
 use solo_hal::PageGroup;
-use solo_model::{BufferId, Bytes, CoreId, Duration, JobIndex, Picoseconds, Signal, ThreadId};
+use solo_model::{BufferId, Bytes, Color, CoreId, Duration, JobIndex, Picoseconds, Signal, ThreadId};
 use solo_schedule::Criterion;
 use solo_workload::{Access, Op, Spread};
 
@@ -112,20 +112,10 @@ impl<C: Criterion> Engine<'_, C> {
             self.perform(index, thread, &access);
             return true;
         }
-        let core = CoreId(index as u16);
-        if let Some(line) = self.kernel_memory.as_mut().and_then(|kernel| kernel.next(core)) {
-            let access = Access { writes: u32::from(line.writes), ..waited_for(BufferId(0), Bytes::ZERO) };
-            self.perform_at(index, thread, &access, line.address);
+        if self.comes_first(index, thread) {
             return true;
         }
-        if let Some((group, at)) = self.loading[index] {
-            self.loading[index] = self.load_and_lock(index, thread, group, at);
-            return true;
-        }
-        if let Some((group, at)) = context.locking {
-            self.threads[thread.index()].locking = self.load_and_lock(index, thread, group, at);
-            return true;
-        }
+        let context = &mut self.threads[thread.index()];
         match context.program.next() {
             Some(Op::Compute(length)) => {
                 let core = &mut self.cores[index];
@@ -161,7 +151,51 @@ impl<C: Criterion> Engine<'_, C> {
                 });
                 false
             }
+            Some(Op::Allocate { buffer, size, color }) => self.allocate(index, thread, (buffer, size, color)),
+            Some(Op::Free(buffer)) => {
+                self.heaps.as_mut().map(|heaps| heaps.give_back(buffer));
+                true
+            }
             None => self.end_job(index, thread),
+        }
+    }
+
+    /// Performs an access that comes before the next operation of the thread: what the kernel has yet to touch, pages that are to be locked.
+    fn comes_first(&mut self, index: usize, thread: ThreadId) -> bool {
+        if let Some(line) = self.kernel_memory.as_mut().and_then(|kernel| kernel.next(CoreId(index as u16))) {
+            let access = Access { writes: u32::from(line.writes), ..waited_for(BufferId(0), Bytes::ZERO) };
+            self.perform_at(index, thread, &access, line.address);
+            return true;
+        }
+        if let Some((group, at)) = self.loading[index] {
+            self.loading[index] = self.load_and_lock(index, thread, group, at);
+            return true;
+        }
+        if let Some((group, at)) = self.threads[thread.index()].locking {
+            self.threads[thread.index()].locking = self.load_and_lock(index, thread, group, at);
+            return true;
+        }
+        false
+    }
+
+    /// Takes memory for a buffer, in no time; a thread whose heap has none ends.
+    #[inline(never)]
+    fn allocate(
+        &mut self,
+        index: usize,
+        thread: ThreadId,
+        (buffer, size, color): (BufferId, Bytes, Option<Color>),
+    ) -> bool {
+        let Some(heaps) = &mut self.heaps else { return true };
+        match heaps.take(thread, buffer, size, color) {
+            Ok(place) => {
+                self.spaces.place(buffer, size, place);
+                true
+            }
+            Err(error) => {
+                self.exhaust(index, thread, error);
+                false
+            }
         }
     }
 
@@ -241,6 +275,9 @@ impl<C: Criterion> Engine<'_, C> {
             context.moved = true;
             core.activity = Activity::Computing { left: Picoseconds::new(1_000) };
             return true;
+        }
+        if let Some(heaps) = &mut self.heaps {
+            heaps.end_job(thread);
         }
         if self.locks.is_some() {
             self.kernel.end_job(&mut self.hardware, CoreId(index as u16));

@@ -8,9 +8,13 @@
 use crate::hardware::Hardware;
 use crate::memory::{AccessKind, Answer, Hierarchy, PhysicalAddress, RequestId};
 use crate::space::Spaces;
-use solo_kernel::{Footprint, Stretch};
+use solo_isolate::{Blocks, Footprint, Stretch};
+use solo_kernel::{CORE_BYTES, THREAD_BYTES};
 use solo_model::{Bytes, CoreId, Experiment, Picoseconds, Record};
 use std::collections::VecDeque;
+
+/// What the kernel keeps of a thread and of a core.
+pub const KERNEL_BLOCKS: Blocks = Blocks { thread: THREAD_BYTES, core: CORE_BYTES };
 
 /// An access of the kernel that its core waits for.
 #[derive(Clone, Copy, Debug)]
@@ -102,5 +106,5 @@ impl KernelMemory {
 
 fn footprint(experiment: &Experiment) -> Option<Footprint> {
     let data = experiment.isolation.memory.as_ref()?.kernel_data?;
-    Some(Footprint::of(experiment, data))
+    Some(Footprint::of(experiment, data, KERNEL_BLOCKS))
 }

@@ -44,6 +44,7 @@ pub mod wiring;
 
 pub use caps::caps;
 pub use engine::{Observer, run, run_instead, run_under, run_with_faults};
-pub use outcome::{SimError, SimulationEnd, Stop};
+pub use kernel_memory::KERNEL_BLOCKS;
+pub use outcome::{Exhausted, SimError, SimulationEnd, Stop};
 pub use solo_hal::Faults;
 pub use stand_ins::StandIns;

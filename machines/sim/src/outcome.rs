@@ -3,11 +3,12 @@
 use crate::frames::FrameError;
 use crate::memory::HierarchyError;
 use core::fmt;
+use solo_isolate::heap::HeapError;
 use solo_model::check::Implausible;
 use solo_model::listening::CoreHeard;
 use solo_model::names::{Explain, TaskNames};
 use solo_model::text::counted;
-use solo_model::{EventId, Instant, MissRateCurve};
+use solo_model::{EventId, Instant, MissRateCurve, TaskId};
 use solo_schedule::PolicyRefusal;
 use solo_workload::WorkError;
 
@@ -37,10 +38,23 @@ pub struct SimulationEnd {
     pub unlocked_lines: u64,
     /// What the kernel asked of performance counters and was refused during the run.
     pub refused_counters: u64,
+    /// Tasks that ended before their time because a heap had not what they asked for.
+    pub exhausted: Vec<Exhausted>,
     /// What a scheduler that listens heard of each core and did there; empty without one.
     pub heard: Vec<CoreHeard>,
     /// What was found out of tasks' misses by what their processes held of the cache; empty without such a monitor.
     pub curves: Vec<MissRateCurve>,
+}
+
+/// A task that ended because its heap had not what it asked for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Exhausted {
+    /// Which.
+    pub task: TaskId,
+    /// When.
+    pub at: Instant,
+    /// Why.
+    pub error: HeapError,
 }
 
 /// With the names of the tasks in it.

@@ -4,7 +4,8 @@ use crate::frames::{FrameError, Frames};
 use crate::memory::PhysicalAddress;
 use crate::outcome::SimError;
 use solo_isolate::admission::{group_of, groups, holder_of, kernel_group};
-use solo_isolate::frames::Order;
+use solo_isolate::frames::{GroupId, Order};
+use solo_isolate::heap::{HeapPlace, JobHeaps};
 use solo_isolate::{ColoredFrames, IsolationRefusal, MemoryMap};
 use solo_model::isolation::{Coloring, LockedPage};
 use solo_model::platform::FramePolicy;
@@ -14,6 +15,10 @@ use solo_model::{BufferId, Bytes, Experiment, Platform};
 /// The page tables of all buffers.
 pub(crate) struct Spaces {
     tables: Vec<Box<[u64]>>,
+    /// Where each buffer begins in its first page.
+    starts: Vec<u64>,
+    /// By color, the frames of its heap, where jobs take memory from it.
+    heaps: Vec<Box<[u64]>>,
     /// The frames of the kernel's own data, where it touches any.
     kernel: Vec<u64>,
     page_shift: u32,
@@ -26,7 +31,8 @@ impl Spaces {
     pub(crate) fn of(experiment: &Experiment, kernel_size: Bytes) -> Result<Self, SimError> {
         let isolation = &experiment.isolation;
         let locked = isolation.lockdown.as_ref().map_or(&[][..], |lockdown| &lockdown.pages);
-        if isolation.memory.is_none() && locked.is_empty() {
+        let takes_memory = experiment.tasks.iter().any(|task| task.work.allocations().next().is_some());
+        if isolation.memory.is_none() && locked.is_empty() && !takes_memory {
             let mut frames = Frames::new(&experiment.platform, experiment.seed);
             return Self::new(&experiment.platform, &experiment.buffers, &mut frames)
                 .map_err(SimError::Frames);
@@ -81,6 +87,11 @@ impl Spaces {
         let mut tables = Vec::with_capacity(experiment.buffers.len());
         for (index, buffer) in experiment.buffers.iter().enumerate() {
             let id = BufferId(index as u32);
+            if experiment.tasks.iter().any(|task| task.work.allocates(id)) {
+                // A job takes its memory from a heap, and touches it after that.
+                tables.push(Box::default());
+                continue;
+            }
             let owner = holder_of(&experiment.tasks, &experiment.devices, id);
             let group = group_of(coloring, owner);
             let pages = buffer.size.in_pieces_of(platform.page);
@@ -96,12 +107,43 @@ impl Spaces {
             }
             tables.push(table.into_boxed_slice());
         }
-        Ok(Self { kernel, ..Self::with(platform, tables) })
+        let mut heaps = vec![Box::default(); usize::from(map.colors().count())];
+        if let Some(jobs) = JobHeaps::of(coloring, map.colors().count(), &experiment.tasks, 0) {
+            for color in jobs.colors_in_use(&experiment.tasks) {
+                let pages = jobs.size().in_pieces_of(platform.page);
+                let mut table = Vec::with_capacity(pages as usize);
+                for _ in 0..pages {
+                    let taken = frames.allocate_color(GroupId(0), color);
+                    let free = frames.free_frames();
+                    let heap = || format!("the heap of {color}");
+                    table.push(taken.map_err(|error| wrong(&heap(), error, free))?.frame.0);
+                }
+                heaps[usize::from(color.0)] = table.into_boxed_slice();
+            }
+        }
+        Ok(Self { kernel, heaps, ..Self::with(platform, tables) })
+    }
+
+    /// The heaps of an experiment whose jobs take memory while they run.
+    pub(crate) fn job_heaps(&self, experiment: &Experiment) -> Option<JobHeaps> {
+        let coloring = experiment.isolation.memory.clone().unwrap_or_default();
+        JobHeaps::of(&coloring, self.heaps.len() as u16, &experiment.tasks, experiment.buffers.len())
+    }
+
+    /// A job has taken memory for a buffer.
+    pub(crate) fn place(&mut self, buffer: BufferId, size: Bytes, at: HeapPlace) {
+        let heap = &self.heaps[usize::from(at.color.0)];
+        let first = at.offset.get() >> self.page_shift;
+        let last = (at.offset.get() + size.get() - 1) >> self.page_shift;
+        self.tables[buffer.index()] = heap[first as usize..=last as usize].into();
+        self.starts[buffer.index()] = at.offset.get() & self.page_mask;
     }
 
     fn with(platform: &Platform, tables: Vec<Box<[u64]>>) -> Self {
         Self {
+            starts: vec![0; tables.len()],
             tables,
+            heaps: Vec::new(),
             kernel: Vec::new(),
             page_shift: platform.page.get().trailing_zeros(),
             page_mask: platform.page.get() - 1,
@@ -116,6 +158,7 @@ impl Spaces {
     /// The physical address of a byte of a buffer. Offsets beyond the end wrap around.
     pub(crate) fn translate(&self, buffer: BufferId, offset: Bytes) -> PhysicalAddress {
         let table = &self.tables[buffer.index()];
+        let offset = Bytes::new(offset.get() + self.starts[buffer.index()]);
         let page = (offset.get() >> self.page_shift) as usize;
         let frame = if page < table.len() { table[page] } else { table[page % table.len()] };
         PhysicalAddress(frame << self.page_shift | offset.get() & self.page_mask)

@@ -31,6 +31,7 @@ pub use locking::loading;
 pub use mend::{Change, mends};
 pub use overload::Overload;
 pub use read::Declared;
+pub use step::KERNEL_BLOCKS;
 
 use crate::effort::Effort;
 use crate::global::uniform::Speeds;

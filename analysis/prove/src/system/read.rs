@@ -63,18 +63,12 @@ pub(super) fn system(experiment: &Experiment) -> System {
     };
     let domains: Vec<Domain> = sets.iter().enumerate().map(domain).collect();
     let steps = step::longest(experiment, &sets, &homes, &profiles);
-    let kernel_misses = step::kernel_lines(experiment).map(|lines| {
-        // Where an access has no bound, no task has one.
-        let longest = steps.iter().copied().flatten().max().unwrap_or(Duration::ZERO);
-        // The last access of a path ends between two nanoseconds.
-        lines.map(|lines| lines.saturating_mul(longest.get()).saturating_add(1))
-    });
+    let kernel_misses = kernel_misses(experiment, &steps);
     let members = experiment.tasks.iter().zip(profiles).zip(homes).zip(steps);
     let mut tasks: Vec<Member> = members
         .map(|(((task, profile), home), step)| {
             let speed = domains.get(home).map_or(1000, |domain| domain.speed);
-            let affinity = affinity(experiment, task, profile.touches);
-            Member { affinity, ..member(experiment, task, profile, home, speed, step) }
+            member(experiment, task, profile, home, speed, step)
         })
         .collect();
     for device in &experiment.devices {
@@ -135,10 +129,7 @@ fn member(
             && task.release.period().is_none_or(|period| period.get().is_multiple_of(tick.get()))
     };
     // A job that wakes up waits for the tick, too.
-    let late = match experiment.policy.timing {
-        Timing::Tick(tick) => tick.get(),
-        Timing::OneShot => 0,
-    };
+    let late = if let Timing::Tick(tick) = experiment.policy.timing { tick.get() } else { 0 };
     Member {
         class: task.class,
         domain,
@@ -179,8 +170,17 @@ fn member(
         semaphores: profile.semaphores,
         kept: profile.kept,
         step,
-        affinity: Duration::ZERO,
+        affinity: affinity(experiment, task, profile.touches),
     }
+}
+
+/// What an entry of the kernel, a release and a switch miss at most, where cores wait for it; `steps` are the longest accesses.
+fn kernel_misses(experiment: &Experiment, steps: &[Option<Duration>]) -> Option<[u64; 3]> {
+    let lines = step::kernel_lines(experiment)?;
+    // Where an access has no bound, no task has one.
+    let longest = steps.iter().copied().flatten().max().unwrap_or(Duration::ZERO);
+    // The last access of a path ends between two nanoseconds.
+    Some(lines.map(|lines| lines.saturating_mul(longest.get()).saturating_add(1)))
 }
 
 /// What a job of a task loses with the caches when it is resumed: all the memory that it touches, where it touches any.

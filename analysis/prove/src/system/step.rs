@@ -11,11 +11,14 @@
 //! and again, until a refresh closes the rows: then a refresh interval comes on top; without refresh there is no bound.
 
 use super::walk::Profile;
-use solo_kernel::Footprint;
+use solo_isolate::{Blocks, Footprint};
 use solo_model::platform::{CoreKind, Platform, RequestOrder};
 use solo_model::units::Duration;
-use solo_model::{CoreId, CoreSet, Device, Experiment};
+use solo_model::{Bytes, CoreId, CoreSet, Device, Experiment};
 
+/// What the kernel keeps of a thread and of a core at most: a line less than this, wherever its blocks begin. A test holds it against
+/// the kernel.
+pub const KERNEL_BLOCKS: Blocks = Blocks { thread: Bytes::new(512), core: Bytes::new(512) };
 /// The most instructions of one access (a random position, `solo-workload`).
 const INSTRUCTIONS: u64 = 16;
 /// The program's work on a line up to this long is done in one piece; longer work can be interrupted.
@@ -37,7 +40,7 @@ pub(super) fn longest(
     let kernel = experiment.isolation.memory.as_ref().and_then(|memory| memory.kernel_data);
     // What is touched at one instant, unless cores wait for it line by line: by each core an entry and a switch, and all releases.
     let kernel_lines = kernel.filter(|_| !waits).map_or(0, |data| {
-        let [entry, release, switch] = Footprint::of(experiment, data).lines();
+        let [entry, release, switch] = Footprint::of(experiment, data, KERNEL_BLOCKS).lines();
         let cores = experiment.platform.cores.len() as u64;
         cores
             .saturating_mul(entry.saturating_add(switch))
@@ -72,7 +75,7 @@ pub(super) fn longest(
 /// The most lines that an entry of the kernel, a release and a switch touch, where cores wait for them.
 pub(super) fn kernel_lines(experiment: &Experiment) -> Option<[u64; 3]> {
     let data = experiment.isolation.memory.as_ref()?.kernel_data?;
-    experiment.overheads.without_misses.then(|| Footprint::of(experiment, data).lines())
+    experiment.overheads.without_misses.then(|| Footprint::of(experiment, data, KERNEL_BLOCKS).lines())
 }
 
 /// What it takes a core to load so many lines and lock them alone, the longest stretch of it without interrupts beside the others, and

@@ -163,7 +163,8 @@ impl<'a> Walk<'a> {
                 self.profile.asleep = self.profile.asleep.saturating_add(span.most.get());
                 self.profile.least = self.profile.least.saturating_add(span.least.get());
             }
-            Step::Repeat { .. } => {}
+            // In no time.
+            Step::Allocate { .. } | Step::Free(_) | Step::Repeat { .. } => {}
         }
     }
 

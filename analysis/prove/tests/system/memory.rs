@@ -9,7 +9,7 @@ use solo_model::task::Release;
 use solo_model::units::Duration;
 use solo_model::{Bytes, Experiment};
 use solo_prove::Effort;
-use solo_prove::system::{Open, System, TaskFinding, Unbounded};
+use solo_prove::system::{KERNEL_BLOCKS, Open, System, TaskFinding, Unbounded};
 use solo_scenario::Platforms;
 use std::fmt::Write;
 use std::path::Path;
@@ -123,6 +123,15 @@ fn never_breaks(change: &dyn Fn(u64, &mut Experiment)) {
         sets < 100 || proved * 3 > sets && refused * 4 < sets,
         "{proved} proved, {refused} refused of {sets}"
     );
+}
+
+/// What is counted of the kernel's data is no less than what the kernel has.
+#[test]
+fn the_kernels_blocks_are_as_large_as_is_counted() {
+    let (line, has) = (64, solo_sim::KERNEL_BLOCKS);
+    let (thread, core) = (KERNEL_BLOCKS.thread.get(), KERNEL_BLOCKS.core.get());
+    println!("a thread has {}, a core {}", has.thread, has.core);
+    assert!(has.thread.get() + line <= thread && has.core.get() + line <= core);
 }
 
 /// A kernel that reads 64 KiB at each release, its costs taken without misses: who is released waits for it, and the bound says so.

@@ -4,12 +4,15 @@
 //! frames of color `i`. So an address alone says which heap it belongs to: `release` needs no color beside the
 //! data (EPOS keeps it in front of each allocation, where an overrun can change it).
 
+mod jobs;
 mod tlsf;
 
 use alloc::vec::Vec;
 use core::fmt;
 use solo_model::{Bytes, Color, ThreadId};
 use tlsf::{GRANULE, Tlsf};
+
+pub use jobs::{HeapPlace, JobHeaps};
 
 /// Who decides about colors (thesis 4.3.2).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -98,14 +101,24 @@ impl ColoredHeaps {
         named: Option<Color>,
         size: Bytes,
     ) -> Result<Bytes, HeapError> {
-        let color = match self.mode {
-            Mode::UserCentric => named.unwrap_or_default(),
-            Mode::OsCentric => self.color_of(thread),
-        };
+        let color = self.color_for(thread, named);
         if self.kernel == Some(color) {
             return Err(HeapError::KernelColor { color });
         }
         self.take(color, size)
+    }
+
+    /// The color of what `thread` asks for: the one that it names, or that it is assigned.
+    pub(crate) fn color_for(&self, thread: ThreadId, named: Option<Color>) -> Color {
+        match self.mode {
+            Mode::UserCentric => named.unwrap_or_default(),
+            Mode::OsCentric => self.color_of(thread),
+        }
+    }
+
+    /// What each heap has from its beginning to that of the next.
+    pub(crate) const fn size_of_each(&self) -> Bytes {
+        Bytes::new(self.granules as u64 * GRANULE)
     }
 
     /// Memory for the kernel itself: of its own color where it has one, else of color 0.

@@ -1,6 +1,6 @@
 //! The operations that a program is made of.
 
-use solo_model::{BufferId, Bytes, Duration, LockId, PerMille};
+use solo_model::{BufferId, Bytes, Color, Duration, LockId, PerMille};
 
 /// One operation of a job.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -24,6 +24,17 @@ pub enum Op {
     Release(LockId),
     /// Leaves its core for this long.
     Sleep(Duration),
+    /// Takes memory for a buffer from the heap of a color.
+    Allocate {
+        /// The buffer.
+        buffer: BufferId,
+        /// How much.
+        size: Bytes,
+        /// The color that is named.
+        color: Option<Color>,
+    },
+    /// Gives the memory of a buffer back.
+    Free(BufferId),
 }
 
 /// What an access does to its line.

@@ -144,6 +144,10 @@ impl Program {
                 return Some(Some(Op::Execute { instructions, phase, on_reference }));
             }
             Instruction::Sleep(span) => return Some(Some(Op::Sleep(self.draw(span)))),
+            Instruction::Allocate { buffer, size, color } => {
+                return Some(Some(Op::Allocate { buffer, size, color }));
+            }
+            Instruction::Free(buffer) => return Some(Some(Op::Free(buffer))),
             Instruction::Acquire(lock) => return Some(Some(Op::Acquire(lock))),
             Instruction::Release(lock) => return Some(Some(Op::Release(lock))),
             Instruction::Pass(index) => {

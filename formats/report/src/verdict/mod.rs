@@ -211,7 +211,7 @@ fn doubt(report: &Report) -> Option<String> {
     if doubts.strangers > 0 {
         parts.push(format!("{} of unknown tasks or cores", counted_were(doubts.strangers, "record")));
     }
-    let Shortfalls { unlocked_lines, refused_counters } = doubts.shortfalls;
+    let Shortfalls { unlocked_lines, refused_counters, exhausted_heaps } = doubts.shortfalls;
     if unlocked_lines > 0 {
         let (lines, is) =
             (counted_were(unlocked_lines, "line"), if unlocked_lines == 1 { "is" } else { "are" });
@@ -223,6 +223,9 @@ fn doubt(report: &Report) -> Option<String> {
         parts.push(format!(
             "{requests} to performance counters {were} refused: budgets are not held as they say"
         ));
+    }
+    if exhausted_heaps > 0 {
+        parts.push(format!("{} ended for want of memory in a heap", counted_were(exhausted_heaps, "task")));
     }
     (!parts.is_empty()).then(|| format!("Doubt: {}.", text::enumeration(&parts)))
 }

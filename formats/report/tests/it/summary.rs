@@ -158,7 +158,8 @@ fn what_the_machine_did_not_do_is_told() {
         lines.into_iter().find(|line| line.starts_with("Doubt"))
     };
     assert_eq!(doubt(Shortfalls::default()), None);
-    let told = doubt(Shortfalls { unlocked_lines: 1, refused_counters: 9 }).expect("it is a doubt");
+    let told = doubt(Shortfalls { unlocked_lines: 1, refused_counters: 9, exhausted_heaps: 0 })
+        .expect("it is a doubt");
     assert!(told.contains("1 line was to be locked and is not"), "{told}");
     assert!(told.contains("9 requests to performance counters were refused"), "{told}");
 }

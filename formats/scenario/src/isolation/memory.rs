@@ -6,7 +6,7 @@ use crate::diagnostic::clip;
 use crate::fields::{At, Fields, Problems, string};
 use crate::tree::Node;
 use solo_model::Bytes;
-use solo_model::isolation::Fallback;
+use solo_model::isolation::{Allocation, Fallback};
 use solo_plan::{ColoringWish, MemoryWish, Named, Wish};
 
 /// Reads `[isolation.colors]`, `[isolation.banks]`, `[isolation.memory]`.
@@ -36,6 +36,10 @@ fn memory(problems: &Problems, isolation: &Fields<'_>) -> MemoryWish {
         shared: fields.word("shared", &truth).map(At::wish),
         kernel_touches: fields.word("kernel-touches", &truth).map(At::wish),
         kernel_walks: fields.positive::<Bytes>("kernel-walks").map(At::wish),
+        allocation: fields
+            .word("allocation", &[("user", Allocation::User), ("os", Allocation::Os)])
+            .map(At::wish),
+        heap: fields.positive::<Bytes>("heap").map(At::wish),
         kernel_packed: fields.word("kernel-lines", &[("own", false), ("packed", true)]).map(At::wish),
     };
     for key in ["kernel-walks", "kernel-lines"].into_iter().filter(|key| fields.has(key)) {

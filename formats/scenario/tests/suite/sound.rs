@@ -64,6 +64,9 @@ fn assert_work(experiment: &Experiment, work: &Work) {
                     execute.instructions > 0
                         && step.buffer().is_none_or(|buffer| buffer.index() < experiment.buffers.len())
                 ),
+                Step::Allocate { buffer, .. } | Step::Free(buffer) => {
+                    assert!(buffer.index() < experiment.buffers.len());
+                }
                 Step::Repeat { .. } => unreachable!("a walk announces repetitions"),
             },
         }

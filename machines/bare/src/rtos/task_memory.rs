@@ -12,7 +12,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use solo_isolate::admission::{coloring_fits, group_of, groups, holder_of, kernel_group};
 use solo_isolate::frames::{FramesError, Group, GroupId, Order};
-use solo_isolate::heap::{ColoredHeaps, HeapError, Mode};
+use solo_isolate::heap::{ColoredHeaps, HeapError, JobHeaps, Mode};
 use solo_isolate::{Classes, MemoryMap};
 use solo_model::isolation::{Coloring, Fallback};
 use solo_model::platform::FramePolicy;
@@ -56,6 +56,8 @@ pub struct TaskMemory {
     pub groups: Vec<GroupId>,
     /// The heap of each group; `None` where there was no memory for it.
     pub heaps: Vec<Option<u64>>,
+    /// The heaps of colors from which jobs take memory while they run, and where each is.
+    pub of_jobs: Option<(JobHeaps, Vec<u64>)>,
 }
 
 impl TaskMemory {
@@ -66,9 +68,11 @@ impl TaskMemory {
     /// A sentence about what can't be had. Where only a buffer can't, because colors hold too little, that is what its tasks are missing.
     #[inline(never)] // once, not for each criterion
     pub fn allocate<P: Port>(experiment: &Experiment, source: ColorSource) -> Result<Self, String> {
-        let coloring = experiment.isolation.memory.as_ref();
-        let mut memory = match coloring {
-            None => plain::<P>(experiment)?,
+        let takes_memory = experiment.tasks.iter().any(|task| task.work.allocations().next().is_some());
+        let default = takes_memory.then(Coloring::default);
+        let coloring = experiment.isolation.memory.as_ref().or(default.as_ref());
+        let (mut memory, jobs) = match coloring {
+            None => (plain::<P>(experiment)?, None),
             Some(coloring) => colored::<P>(experiment, coloring, source)?,
         };
         let group = |task| coloring.map_or(GroupId(0), |coloring| group_of(coloring, task));
@@ -87,6 +91,11 @@ impl TaskMemory {
         for (index, buffer) in experiment.buffers.iter().enumerate() {
             let id = BufferId(index as u32);
             let pages = buffer.size.in_pieces_of(Bytes::new(PAGE));
+            if experiment.tasks.iter().any(|task| task.work.allocates(id)) {
+                memory.expect(MemoryUser::Buffer(id));
+                buffers.push(Region { base: 0, length: buffer.size.get() });
+                continue;
+            }
             let holder = holder_of(&experiment.tasks, &experiment.devices, id);
             let mapped = memory.map(MemoryUser::Buffer(id), group(holder), pages);
             if let Err(error) = &mapped {
@@ -106,6 +115,10 @@ impl TaskMemory {
         }
         let heap = |group: u16| memory.map(MemoryUser::Heap(group), GroupId(group), HEAP.get() / PAGE).ok();
         let heaps = (0..coloring.map_or(1, |coloring| coloring.owners.len() as u16 + 1)).map(heap).collect();
+        let of_jobs = match jobs {
+            None => None,
+            Some(jobs) => Some(place_heaps(&mut memory, jobs, experiment)?),
+        };
         if coloring.is_some_and(|coloring| coloring.kernel.is_some()) {
             memory
                 .move_image()
@@ -113,8 +126,27 @@ impl TaskMemory {
             memory.open_system_heap(MOST_SYSTEM);
         }
         run_memory::keep::<P>(memory);
-        Ok(Self { stacks, buffers, missing, groups, heaps })
+        Ok(Self { stacks, buffers, missing, groups, heaps, of_jobs })
     }
+}
+
+/// The heaps of colors, whose groups come behind all others.
+type JobGroups = (JobHeaps, u16);
+
+/// Maps the heaps that some job may ask.
+fn place_heaps<P: Port>(
+    memory: &mut RunMemory<P>,
+    (jobs, first): JobGroups,
+    experiment: &Experiment,
+) -> Result<(JobHeaps, Vec<u64>), String> {
+    let mut bases = alloc::vec![0; usize::from(memory.colors().colors().count())];
+    for (at, color) in (first..).zip(jobs.colors_in_use(&experiment.tasks)) {
+        let pages = jobs.size().in_pieces_of(Bytes::new(PAGE));
+        let base = memory.map(MemoryUser::HeapOfColor(color), GroupId(at), pages);
+        bases[usize::from(color.0)] =
+            base.map_err(|error| alloc::format!("no memory for the heap of {color}: {error}"))?;
+    }
+    Ok((jobs, bases))
 }
 
 /// Memory for exactly what the experiment needs, whatever its color.
@@ -140,7 +172,7 @@ fn colored<P: Port>(
     experiment: &Experiment,
     coloring: &Coloring,
     source: ColorSource,
-) -> Result<RunMemory<P>, String> {
+) -> Result<(RunMemory<P>, Option<JobGroups>), String> {
     let platform = &experiment.platform;
     if platform.page != Bytes::new(PAGE) {
         return Err(alloc::format!("pages of {}: this machine places pages of 4 KiB", platform.page));
@@ -164,7 +196,17 @@ fn colored<P: Port>(
     // Where the kernel has no heap of its own, its records lie in the general one.
     let records = Bytes::new((MOST_RECORDS * size_of::<Record>()) as u64);
     let rest = if coloring.kernel.is_some() { REST } else { REST + records };
-    RunMemory::new(map.clone(), &groups(coloring, &map), kernel_group(coloring), order, Need::AllBut(rest))
+    let mut groups = groups(coloring, &map);
+    let first = groups.len() as u16;
+    let jobs = JobHeaps::of(coloring, map.colors().count(), &experiment.tasks, experiment.buffers.len());
+    let in_use = jobs.as_ref().map_or_else(Vec::new, |jobs| jobs.colors_in_use(&experiment.tasks));
+    groups.extend(in_use.into_iter().map(|color| Group {
+        colors: alloc::vec![color],
+        banks: Vec::new(),
+        fallback: Fallback::Fail,
+    }));
+    let memory = RunMemory::new(map, &groups, kernel_group(coloring), order, Need::AllBut(rest))?;
+    Ok((memory, jobs.map(|jobs| (jobs, first))))
 }
 
 /// The heaps of threads, each of its group's colors: requests while they run, in bounded time.

@@ -277,6 +277,7 @@ impl<P: Port> Body<'_, P> {
             let job = self.entries.job(self.thread);
             self.provoke(job);
             self.do_job(job);
+            self.common.threads.end_job(self.thread);
             self.entries.call(Call::WaitNext);
         }
     }
@@ -298,6 +299,7 @@ impl<P: Port> Body<'_, P> {
     fn give_up(&self, reason: core::fmt::Arguments<'_>) -> ! {
         let (at, core, thread) = (mediators::now::<P>(), P::current(), self.thread);
         say!(P, "thread of task {} ended on {core}: {reason}", self.common.threads.names[thread.index()]);
+        self.common.threads.end_job(self.thread);
         let fault = Cow::Borrowed("memory exhausted");
         self.common.deaths.lock().push(Death { at, core, thread, fault, instruction: 0, address: None });
         die(self.entries)
@@ -320,6 +322,12 @@ impl<P: Port> Body<'_, P> {
                 Op::Acquire(lock) => self.entries.call(Call::Acquire(lock)),
                 Op::Release(lock) => self.entries.call(Call::Release(lock)),
                 Op::Sleep(length) => self.entries.call(Call::Sleep(length)),
+                Op::Allocate { buffer, size, color } => {
+                    if let Err(error) = self.common.threads.take(self.thread, buffer, size, color) {
+                        self.give_up(format_args!("{error}"));
+                    }
+                }
+                Op::Free(buffer) => self.common.threads.give_back(buffer),
             }
         }
     }

@@ -1,16 +1,18 @@
 //! Threads: their stacks, programs and own time.
 
 use super::port::Port;
+use super::run_memory;
 use super::task_memory::{Heaps, MissingMemory, Region, TaskMemory};
 use crate::context::Context;
 use crate::lock::SpinLock;
+use crate::placement::MemoryUser;
 use crate::stacks::Stacks;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicU64, Ordering};
-use solo_isolate::heap::HeapError;
-use solo_model::{Bytes, Duration, Experiment, Instant, TaskId, ThreadId};
+use solo_isolate::heap::{HeapError, JobHeaps};
+use solo_model::{BufferId, Bytes, Color, Duration, Experiment, Instant, TaskId, ThreadId};
 use solo_workload::{Access, AccessKind, Program, WorkError};
 
 /// The most rounds of computation between two looks at the clock: about two microseconds of the instruction clock.
@@ -70,7 +72,10 @@ pub struct Threads<P> {
     /// What they need and do not get.
     pub missing: Vec<Option<MissingMemory>>,
     programs: Vec<UnsafeCell<Program>>,
-    buffers: Vec<Region>,
+    /// Where buffers begin, and how long they are; what a job takes from a heap is somewhere else each time.
+    buffers: Vec<(AtomicU64, u64)>,
+    /// The heaps from which jobs take memory while they run, and where that of each color begins.
+    of_jobs: Option<(SpinLock<P, JobHeaps>, Vec<u64>)>,
     heaps: SpinLock<P, Heaps>,
 }
 
@@ -118,7 +123,12 @@ impl<P: Port> Threads<P> {
             times: (0..count).map(|_| OwnTime::new()).collect(),
             heaps: SpinLock::new(Heaps::new(&memory)),
             // A copy, which lies in the kernel's heap.
-            buffers: memory.buffers.clone(),
+            buffers: memory
+                .buffers
+                .iter()
+                .map(|region| (AtomicU64::new(region.base), region.length))
+                .collect(),
+            of_jobs: memory.of_jobs.map(|(heaps, bases)| (SpinLock::new(heaps), bases)),
             stacks: memory.stacks,
             missing: memory.missing,
             programs,
@@ -180,6 +190,42 @@ impl<P: Port> Threads<P> {
         self.heaps.lock().release(thread, region)
     }
 
+    /// `thread` takes memory for a buffer from the heap of a color.
+    ///
+    /// # Errors
+    /// If that heap has not as much.
+    #[inline(never)] // once, not for each criterion
+    pub(super) fn take(
+        &self,
+        thread: ThreadId,
+        buffer: BufferId,
+        size: Bytes,
+        color: Option<Color>,
+    ) -> Result<(), HeapError> {
+        let (Some((heaps, bases)), Some((begin, _))) = (&self.of_jobs, self.buffers.get(buffer.index()))
+        else {
+            return Ok(());
+        };
+        let place = heaps.lock().take(thread, buffer, size, color)?;
+        let base = bases.get(usize::from(place.color.0)).copied().unwrap_or_default();
+        let address = base + place.offset.get();
+        begin.store(address, Ordering::Relaxed);
+        run_memory::with::<P, _>(|memory| memory.found(MemoryUser::Buffer(buffer), address, size.get()));
+        Ok(())
+    }
+
+    /// Gives the memory of a buffer back.
+    pub(super) fn give_back(&self, buffer: BufferId) {
+        self.of_jobs.as_ref().map(|(heaps, _)| heaps.lock().give_back(buffer));
+    }
+
+    /// The job of `thread` is over: what it has taken and not given back is given back.
+    pub(super) fn end_job(&self, thread: ThreadId) {
+        if let Some((heaps, _)) = &self.of_jobs {
+            heaps.lock().end_job(thread);
+        }
+    }
+
     /// The heaps of colors.
     pub(super) fn heaps(&self) -> &SpinLock<P, Heaps> {
         &self.heaps
@@ -187,7 +233,8 @@ impl<P: Port> Threads<P> {
 
     /// Performs the accesses to one line.
     pub fn touch(&self, access: &Access, mut think: impl FnMut(Duration)) {
-        let buffer = self.buffers[access.buffer.index()];
+        let (base, length) = &self.buffers[access.buffer.index()];
+        let buffer = Region { base: base.load(Ordering::Relaxed), length: *length };
         for (offset, kind) in access.each() {
             let byte = buffer.byte(offset.get());
             // SAFETY: the offset was checked against the buffer, which is mapped; the byte is only reached by volatile accesses.

@@ -111,6 +111,10 @@ fn by_colors<I: Iterator<Item = Color>>(
     let Some(memory) = isolation.memory.as_ref().filter(|memory| memory.kernel_data.is_none()) else {
         return false;
     };
+    // Heaps have colors of their own, whoever takes from them.
+    if [one.0, two.0].iter().any(|&task| experiment.tasks[task].work.allocations().next().is_some()) {
+        return false;
+    }
     let colors = |(task, _): (usize, CoreId)| -> &[Color] {
         let own = memory.owners.iter().find(|owner| owner.task.index() == task);
         own.map_or(&[], |owner| owner.colors.as_slice())

@@ -13,7 +13,6 @@
 //!
 //! A machine that simulates caches touches these, and an analysis counts them.
 
-use crate::{CORE_BYTES, THREAD_BYTES};
 use alloc::vec::Vec;
 use solo_model::isolation::KernelData;
 use solo_model::{Bytes, CoreId, CoreSet, Experiment, TaskId};
@@ -36,12 +35,22 @@ pub struct Stretch {
     pub writes: bool,
 }
 
+/// What a kernel keeps of a thread and of a core, in bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Blocks {
+    /// Of a thread.
+    pub thread: Bytes,
+    /// Of a core, its queues apart.
+    pub core: Bytes,
+}
+
 /// Where the kernel's data lie.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Footprint {
     line: u64,
     threads: u64,
     data: KernelData,
+    blocks: Blocks,
     domains: Vec<CoreSet>,
     /// Of each task, the position of its domain.
     homes: Vec<usize>,
@@ -49,8 +58,8 @@ pub struct Footprint {
 }
 
 impl Footprint {
-    /// Of the kernel that runs an experiment.
-    pub fn of(experiment: &Experiment, data: KernelData) -> Self {
+    /// Of the kernel that runs an experiment, with blocks of these sizes.
+    pub fn of(experiment: &Experiment, data: KernelData, blocks: Blocks) -> Self {
         let cores = experiment.platform.cores.len();
         let domains = experiment.policy.domains(cores);
         let home = |core: Option<CoreId>| {
@@ -58,7 +67,15 @@ impl Footprint {
         };
         let homes = experiment.tasks.iter().map(|task| home(task.core)).collect();
         let line = experiment.platform.line().get().max(1);
-        Self { line, threads: experiment.tasks.len() as u64, data, domains, homes, cores: cores as u64 }
+        Self {
+            line,
+            threads: experiment.tasks.len() as u64,
+            data,
+            blocks,
+            domains,
+            homes,
+            cores: cores as u64,
+        }
     }
 
     /// All of it.
@@ -68,10 +85,10 @@ impl Footprint {
 
     /// What any entry touches on a core: its state and stack, and the lock of its domain.
     pub fn entry(&self, core: CoreId) -> [Stretch; 2] {
-        let own = self.cores_from().saturating_add(self.each(Self::CORE).saturating_mul(core.0.into()));
+        let own = self.cores_from().saturating_add(self.each(self.core()).saturating_mul(core.0.into()));
         let lock = self.domain_from(self.domain_of(core));
         [
-            Stretch { from: own, bytes: Self::CORE, writes: true },
+            Stretch { from: own, bytes: self.core(), writes: true },
             Stretch { from: lock, bytes: LOCK, writes: true },
         ]
     }
@@ -114,11 +131,13 @@ impl Footprint {
     }
 
     /// State and stack of a core.
-    const CORE: u64 = CORE_BYTES.get() + STACK;
+    const fn core(&self) -> u64 {
+        self.blocks.core.get().saturating_add(STACK)
+    }
 
     fn thread(&self, task: TaskId) -> Stretch {
-        let from = self.each(THREAD_BYTES.get()).saturating_mul(task.0.into());
-        Stretch { from, bytes: THREAD_BYTES.get(), writes: true }
+        let from = self.each(self.blocks.thread.get()).saturating_mul(task.0.into());
+        Stretch { from, bytes: self.blocks.thread.get(), writes: true }
     }
 
     /// The queue of a domain, as deep as a heap of all threads.
@@ -139,7 +158,8 @@ impl Footprint {
 
     /// Where the lock and the queue of a domain are: whatever blocks do, domains share no line.
     fn domain_from(&self, domain: usize) -> u64 {
-        let threads = self.each(THREAD_BYTES.get()).saturating_mul(self.threads).next_multiple_of(self.line);
+        let threads =
+            self.each(self.blocks.thread.get()).saturating_mul(self.threads).next_multiple_of(self.line);
         threads.saturating_add(self.each_domain().saturating_mul(domain as u64))
     }
 
@@ -153,7 +173,7 @@ impl Footprint {
     }
 
     fn walked_from(&self) -> u64 {
-        let cores = self.each(Self::CORE).saturating_mul(self.cores);
+        let cores = self.each(self.core()).saturating_mul(self.cores);
         self.cores_from().saturating_add(cores).next_multiple_of(self.line)
     }
 }

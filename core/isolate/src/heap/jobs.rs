@@ -1,0 +1,96 @@
+//! The heaps from which the jobs of an experiment take memory while they run.
+
+use super::{ColoredHeaps, HeapError, Mode};
+use alloc::vec::Vec;
+use solo_model::isolation::{Allocation, Coloring};
+use solo_model::{BufferId, Bytes, Color, Task, ThreadId};
+
+/// Where memory was found.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct HeapPlace {
+    /// In the heap of this color.
+    pub color: Color,
+    /// From the beginning of that heap.
+    pub offset: Bytes,
+}
+
+/// Heaps of colors, and what of them each buffer has.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct JobHeaps {
+    heaps: ColoredHeaps,
+    size: Bytes,
+    /// By buffer, who has taken its memory, and where it begins in the range of all heaps.
+    places: Vec<Option<(ThreadId, Bytes)>>,
+}
+
+impl JobHeaps {
+    /// The heaps that a coloring asks for, of a memory with so many colors; `None` where no task takes memory while it runs.
+    pub fn of(coloring: &Coloring, colors: u16, tasks: &[Task], buffers: usize) -> Option<Self> {
+        tasks.iter().any(|task| task.work.allocations().next().is_some()).then(|| {
+            let mode = match coloring.heaps.allocation {
+                Allocation::User => Mode::UserCentric,
+                Allocation::Os => Mode::OsCentric,
+            };
+            let size = coloring.heaps.size;
+            let heaps = ColoredHeaps::new(colors, size, coloring.kernel, mode);
+            Self { heaps, size, places: alloc::vec![None; buffers] }
+        })
+    }
+
+    /// The colors of whose heaps something may be taken, ascending: a machine needs memory for these only.
+    pub fn colors_in_use(&self, tasks: &[Task]) -> Vec<Color> {
+        let mut found = Vec::new();
+        for (thread, task) in (0..).map(ThreadId).zip(tasks) {
+            found.extend(task.work.allocations().map(|(_, named)| self.heaps.color_for(thread, named)));
+        }
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+
+    /// What each heap holds.
+    pub const fn size(&self) -> Bytes {
+        self.size
+    }
+
+    /// Takes memory for a buffer. Whatever it had before is given back.
+    ///
+    /// # Errors
+    /// As [`ColoredHeaps::allocate`]; then the buffer has none.
+    pub fn take(
+        &mut self,
+        thread: ThreadId,
+        buffer: BufferId,
+        size: Bytes,
+        named: Option<Color>,
+    ) -> Result<HeapPlace, HeapError> {
+        self.give_back(buffer);
+        let offset = self.heaps.allocate(thread, named, size)?;
+        if let Some(place) = self.places.get_mut(buffer.index()) {
+            *place = Some((thread, offset));
+        }
+        let color = self.heaps.color_at(offset).unwrap_or_default();
+        let before = u64::from(color.0).saturating_mul(self.heaps.size_of_each().get());
+        Ok(HeapPlace { color, offset: Bytes::new(offset.get().saturating_sub(before)) })
+    }
+
+    /// Gives the memory of a buffer back to the heap it came from; false where it has none.
+    pub fn give_back(&mut self, buffer: BufferId) -> bool {
+        let place = self.places.get_mut(buffer.index()).and_then(Option::take);
+        place.is_some_and(|(_, offset)| self.heaps.release(offset).is_ok())
+    }
+
+    /// Gives back all that the job of a thread has taken and not given back: it is over.
+    pub fn end_job(&mut self, thread: ThreadId) {
+        for buffer in 0..self.places.len() {
+            if self.places[buffer].is_some_and(|(owner, _)| owner == thread) {
+                self.give_back(BufferId(buffer as u32));
+            }
+        }
+    }
+
+    /// What is free in the heap of a color, in pieces.
+    pub fn free(&self, color: Color) -> Option<Bytes> {
+        self.heaps.free(color)
+    }
+}
