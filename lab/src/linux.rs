@@ -166,6 +166,7 @@ impl LinuxRun {
             reason,
             stop_on: None,
             shortfalls: Shortfalls::default(),
+            ended: Vec::new(),
             heard: Vec::new(),
             curves: Vec::new(),
         };

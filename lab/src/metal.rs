@@ -9,7 +9,7 @@ use solo_qemu::placement::{self, Misplaced, Piece};
 use solo_qemu::{
     BootOptions, BootReport, ColorSource, Found, Host, Killed, Machine, Medium, MemoryUser, Module, QemuError,
 };
-use solo_report::{EndReason, FinishedRun, Manifest, RunEnd, RunWriter, Shortfalls};
+use solo_report::{EndReason, EndedTask, FinishedRun, Manifest, RunEnd, RunWriter, Shortfalls};
 use solo_store::{Folder, read};
 use std::path::Path;
 
@@ -159,8 +159,10 @@ impl MetalRun {
         };
         // The image reports neither; it refuses what it can't lock or count before it begins.
         // What a scheduler that listens has heard stays on the machine.
+        let of = |killed: &Killed| EndedTask { task: killed.task, at: killed.at, why: killed.fault.clone() };
+        let ended = self.report.killed.iter().map(of).collect();
         let (shortfalls, heard, curves) = (Shortfalls::default(), Vec::new(), Vec::new());
-        let run = writer.finish(RunEnd { end, reason, stop_on: None, shortfalls, heard, curves })?;
+        let run = writer.finish(RunEnd { end, reason, stop_on: None, shortfalls, ended, heard, curves })?;
         Ok(FinishedMetal { run, placed })
     }
 }

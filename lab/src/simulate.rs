@@ -5,8 +5,8 @@ use crate::{Control, LabError, Recordings, bounds, diagnosis, replicate};
 use solo_model::text::counted;
 use solo_model::{Experiment, JobRecord, Record};
 use solo_report::{
-    EndReason, FinishedRun, Manifest, RecordHasher, Report, RunEnd, RunError, RunWriter, Shortfalls, StopOn,
-    StopWatch, Summary, System,
+    EndReason, EndedTask, FinishedRun, Manifest, RecordHasher, Report, RunEnd, RunError, RunWriter,
+    Shortfalls, StopOn, StopWatch, Summary, System,
 };
 use solo_sim::Stop;
 use solo_store::Folder;
@@ -224,11 +224,13 @@ pub(crate) fn outcome_of(
         ref curves,
         ..
     } = *ended;
+    let of = |end: &solo_sim::Exhausted| EndedTask { task: end.task, at: end.at, why: end.error.to_string() };
     Ok(RunEnd {
         end,
         reason: reason.or(end_reason(stop)).ok_or(LabError::Interrupted)?,
         stop_on: None,
-        shortfalls: Shortfalls { unlocked_lines, refused_counters, exhausted_heaps: exhausted.len() as u64 },
+        shortfalls: Shortfalls { unlocked_lines, refused_counters },
+        ended: exhausted.iter().map(of).collect(),
         heard: heard.clone(),
         curves: curves.clone(),
     })

@@ -174,6 +174,7 @@ fn forged(dir: &Path, change: impl FnOnce(&mut Experiment)) {
             reason: EndReason::TimeOver,
             stop_on: None,
             shortfalls: Shortfalls::default(),
+            ended: Vec::new(),
             heard: Vec::new(),
             curves: Vec::new(),
         })

@@ -452,3 +452,41 @@ fn what_a_pc_said_on_its_serial_line_becomes_a_run() {
     assert_eq!(output.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&output.stderr).contains("another experiment"));
 }
+
+/// A thread that has died has no deadlines that hold: both machines say so first, and the status does.
+#[test]
+fn a_task_that_ends_before_its_time_holds_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("exhausted.toml");
+    std::fs::write(&file, include_str!("samples/exhausted.toml")).unwrap();
+    for (machine, why) in [
+        (
+            "sim",
+            "asks ended at 1.00 ms, and none of its later jobs was released: the heap of color0 has no 40KiB",
+        ),
+        ("rtos", "none of its later jobs was released: memory exhausted"),
+        ("rtos-arm64", "none of its later jobs was released: memory exhausted"),
+    ] {
+        let set = if machine == "rtos-arm64" {
+            solo_qemu::InstructionSet::Arm64
+        } else {
+            solo_qemu::InstructionSet::X86_64
+        };
+        if let (Err(missing), false) = (solo_qemu::Host::look_for(set), machine == "sim") {
+            println!("skipped: a task that ends on {machine}: {missing}");
+            continue;
+        }
+        let mut command = solo();
+        command.arg("run").arg(&file).args(["--on", machine, "--json", "--quiet"]);
+        let output = command.arg("--out").arg(folder.path().join(machine)).output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{machine}: {}", String::from_utf8_lossy(&output.stderr));
+        let shown: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let verdict = &shown["verdict"];
+        assert_eq!((&verdict["held"], &verdict["hard_held"]), (&false.into(), &false.into()), "{machine}");
+        assert_eq!(verdict["ended_tasks"], 1, "{machine}: {verdict}");
+        let first = verdict["lines"][0].as_str().unwrap();
+        assert!(first.starts_with("asks ended at ") && first.contains(why), "{machine}: {first}");
+        // The other one goes on.
+        assert_eq!(shown["report"]["tasks"][0]["jobs"], 10, "{machine}: {}", shown["report"]["tasks"][0]);
+    }
+}

@@ -51,7 +51,7 @@ pub use counted::Counted;
 pub use devices::DeviceReport;
 pub use energy::EnergyReport;
 pub use isolation::IsolationReport;
-pub use outcome::{Early, EndReason, RunEnd, Shortfalls, StopOn, StopWatch};
+pub use outcome::{Early, EndReason, EndedTask, RunEnd, Shortfalls, StopOn, StopWatch};
 pub use report::{Bound, CoreReport, Deadlock, Report, TaskReport};
 pub use run::{
     ComparisonRun, FinishedRun, Manifest, Opened, Part, RecordHash, RecordHasher, RefusedVariant, Run,

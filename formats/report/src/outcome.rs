@@ -52,6 +52,9 @@ pub struct RunEnd {
     /// What the machine did not do.
     #[serde(default)]
     pub shortfalls: Shortfalls,
+    /// Tasks that ended before their time: none of their later jobs was released.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ended: Vec<EndedTask>,
     /// What a scheduler that listens heard of each core and did there; empty without one, and where the machine does not tell.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub heard: Vec<CoreHeard>,
@@ -81,6 +84,18 @@ pub enum Early {
     Stopped(StopOn),
 }
 
+/// A task that ended before its time: its thread died, or a heap had not what it asked for.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct EndedTask {
+    /// Which.
+    pub task: TaskId,
+    /// When, on the machine's time line.
+    #[serde(rename = "at_ns")]
+    pub at: Instant,
+    /// Why, in words.
+    pub why: String,
+}
+
 /// What the machine did not do of that which isolation relies on. All zero in a sound run.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 pub struct Shortfalls {
@@ -88,9 +103,6 @@ pub struct Shortfalls {
     pub unlocked_lines: u64,
     /// Requests to performance counters that the machine refused: budgets and monitors knew less than they should.
     pub refused_counters: u64,
-    /// Tasks that ended before their time because a heap had not what they asked for.
-    #[serde(default)]
-    pub exhausted_heaps: u64,
 }
 
 /// Looks through records, in the order of their times, for what is to stop a run.

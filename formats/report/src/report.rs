@@ -9,7 +9,7 @@ pub use crate::energy::{CoreEnergy, DomainEnergy, EnergyReport, KindEnergy, Task
 pub use crate::isolation::{ConservationReport, CoreRegulation, IsolationReport, OwnedMemory};
 pub use crate::kinds::{KindsReport, TaskKinds};
 pub use crate::listening::{HeldReport, ListeningReport};
-use crate::outcome::{Early, RunEnd, Shortfalls};
+use crate::outcome::{Early, EndedTask, RunEnd, Shortfalls};
 use crate::series::Series;
 use crate::timeparts::TimeSplit;
 use serde::{Deserialize, Serialize};
@@ -83,6 +83,9 @@ pub struct Report {
     /// Mechanisms that did nothing, or not what they were meant to, with cause and remedy.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
+    /// Tasks that ended before their time.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ended: Vec<EndedTask>,
     /// What to hold against the numbers.
     pub doubts: Doubts,
 }
@@ -240,6 +243,7 @@ impl Report {
     #[must_use]
     pub fn with_outcome(mut self, outcome: &RunEnd) -> Self {
         self.doubts.shortfalls = outcome.shortfalls;
+        self.ended.clone_from(&outcome.ended);
         self.early = outcome.early();
         if let Some(listening) = &mut self.listening {
             listening.cores.clone_from(&outcome.heard);

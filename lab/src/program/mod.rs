@@ -207,7 +207,16 @@ impl ProgramRun {
             End::Jobs(_) => EndReason::JobsDone,
         };
         let (shortfalls, heard, curves) = (Shortfalls::default(), Vec::new(), Vec::new());
-        Ok(writer.finish(RunEnd { end: self.end, reason, stop_on: None, shortfalls, heard, curves })?)
+        Ok(writer.finish(RunEnd {
+            end: self.end,
+            reason,
+            stop_on: None,
+            shortfalls,
+            // Warnings name them, with the place in the program.
+            ended: Vec::new(),
+            heard,
+            curves,
+        })?)
     }
 
     /// The notes, a line of JSON each.

@@ -347,6 +347,7 @@ fn overflows_that_nobody_hears_are_in_the_report() {
             reason: solo_report::EndReason::TimeOver,
             stop_on: None,
             shortfalls: solo_report::Shortfalls::default(),
+            ended: Vec::new(),
             heard: outcome.heard,
             curves: outcome.curves,
         };

@@ -26,6 +26,9 @@ const HELD: &str = include_str!("held.toml");
 /// Applications on big and small cores, under a monitor whose factors are held against the truth.
 const BELIEVED: &str = include_str!("believed.toml");
 
+/// A task that ends before its time.
+const EXHAUSTED: &str = include_str!("exhausted.toml");
+
 const PLACES: &str = include_str!("places.toml");
 
 fn json(text: &[u8], what: &str) -> Value {
@@ -95,6 +98,8 @@ pub(crate) fn answers(folder: &Path) -> Samples {
     add("run", answer(&["run", word(&turns), "--json", "--out", &at("turns")]));
     let held = file(folder, "held.toml", HELD);
     add("run", answer(&["run", word(&held), "--json", "--out", &at("held")]));
+    let exhausted = file(folder, "exhausted.toml", EXHAUSTED);
+    add("run", answer(&["run", word(&exhausted), "--json", "--out", &at("exhausted")]));
     add("comparison", answer(&["compare", word(&variants), "--out", &at("compared"), "--json"]));
     add("comparison", answer(&["report", &at("compared"), "--format", "json"]));
     let believed = file(folder, "believed.toml", BELIEVED);

@@ -109,6 +109,7 @@ impl Summary {
                 energy: None,
                 kinds: None,
                 warnings: Vec::new(),
+                ended: Vec::new(),
                 doubts: Doubts::default(),
             },
         }

@@ -10,7 +10,7 @@ mod evidence;
 mod stuck;
 
 use crate::devices::DeviceReport;
-use crate::outcome::{Early, Shortfalls, StopOn};
+use crate::outcome::{Early, EndedTask, Shortfalls, StopOn};
 use crate::report::{CoreRegulation, Report, TaskReport};
 use crate::text::{self, counted};
 use serde::Serialize;
@@ -24,9 +24,10 @@ const EXPLAINED: usize = 3;
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Verdict {
     /// True where no deadline was missed, hard or soft, no proved bound was exceeded, each core of a hard task got the memory
-    /// bandwidth that it has reserved, and devices moved all of their data in slots of their own.
+    /// bandwidth that it has reserved, devices moved all of their data in slots of their own, and no hard or soft task ended before its
+    /// time.
     pub held: bool,
-    /// True where no hard deadline was missed.
+    /// True where no hard deadline was missed, and no hard task ended before its time.
     pub hard_held: bool,
     /// Jobs of which it is known whether they met their deadline. A verdict over none proves nothing.
     pub judged: u64,
@@ -36,6 +37,9 @@ pub struct Verdict {
     pub broken_bounds: u64,
     /// Regulation periods in which the core of a hard task did not get what it has reserved.
     pub unmet_periods: u64,
+    /// Hard and soft tasks that ended before their time.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub ended_tasks: u64,
     /// Devices of which a slot was over before all was moved, or began in that of another device of the same core.
     #[serde(skip_serializing_if = "is_zero")]
     pub broken_slots: u64,
@@ -55,7 +59,9 @@ pub fn verdict(report: &Report, baseline: Option<&Report>) -> Verdict {
     missers.sort_by_key(|(index, task)| (task.class, Reverse(task.miss_per_mille()), *index));
     let judged = report.tasks.iter().map(|task| task.judged).sum();
     let misses = report.tasks.iter().map(|task| task.misses).sum();
-    let mut lines = stuck::told(report);
+    let ended: Vec<(&TaskReport, &EndedTask)> = ended(report);
+    let mut lines: Vec<String> = ended.iter().map(|(task, end)| of_the_end(task, end)).collect();
+    lines.extend(stuck::told(report));
     for &(index, task) in missers.iter().take(EXPLAINED) {
         lines.push(headline(task));
         lines.extend(cause::explain(report, baseline, index));
@@ -84,9 +90,37 @@ pub fn verdict(report: &Report, baseline: Option<&Report>) -> Verdict {
         lines.extend(lacks.iter().filter_map(|core| core.lack()));
     }
     lines.extend(doubt(report));
-    let hard_held = missers.iter().all(|(_, task)| task.class != TaskClass::Hard);
-    let held = misses == 0 && broken_bounds == 0 && unmet_periods == 0 && broken_slots == 0;
-    Verdict { held, hard_held, judged, misses, broken_bounds, unmet_periods, broken_slots, lines }
+    let ended_tasks = ended.len() as u64;
+    let mut concerned = missers.iter().map(|(_, task)| *task).chain(ended.iter().map(|(task, _)| *task));
+    let hard_held = concerned.all(|task| task.class != TaskClass::Hard);
+    let held =
+        misses == 0 && broken_bounds == 0 && unmet_periods == 0 && broken_slots == 0 && ended_tasks == 0;
+    Verdict {
+        held,
+        hard_held,
+        judged,
+        misses,
+        broken_bounds,
+        unmet_periods,
+        broken_slots,
+        ended_tasks,
+        lines,
+    }
+}
+
+/// Hard and soft tasks that ended before their time.
+fn ended(report: &Report) -> Vec<(&TaskReport, &EndedTask)> {
+    let task = |end| {
+        let end: &EndedTask = end;
+        let task = report.tasks.get(end.task.index())?;
+        (task.class != TaskClass::BestEffort).then_some((task, end))
+    };
+    report.ended.iter().filter_map(task).collect()
+}
+
+fn of_the_end(task: &TaskReport, end: &EndedTask) -> String {
+    let at = text::time(end.at.since(Instant::ZERO));
+    format!("{} ended at {at}, and none of its later jobs was released: {}.", task.name, end.why)
 }
 
 /// The cores of hard tasks that did not get what they have reserved.
@@ -211,7 +245,7 @@ fn doubt(report: &Report) -> Option<String> {
     if doubts.strangers > 0 {
         parts.push(format!("{} of unknown tasks or cores", counted_were(doubts.strangers, "record")));
     }
-    let Shortfalls { unlocked_lines, refused_counters, exhausted_heaps } = doubts.shortfalls;
+    let Shortfalls { unlocked_lines, refused_counters } = doubts.shortfalls;
     if unlocked_lines > 0 {
         let (lines, is) =
             (counted_were(unlocked_lines, "line"), if unlocked_lines == 1 { "is" } else { "are" });
@@ -223,9 +257,6 @@ fn doubt(report: &Report) -> Option<String> {
         parts.push(format!(
             "{requests} to performance counters {were} refused: budgets are not held as they say"
         ));
-    }
-    if exhausted_heaps > 0 {
-        parts.push(format!("{} ended for want of memory in a heap", counted_were(exhausted_heaps, "task")));
     }
     (!parts.is_empty()).then(|| format!("Doubt: {}.", text::enumeration(&parts)))
 }

@@ -12,7 +12,8 @@ const OUTCOME: RunEnd = RunEnd {
     end: Instant::new(1_000_000_000),
     reason: EndReason::TimeOver,
     stop_on: None,
-    shortfalls: Shortfalls { unlocked_lines: 0, refused_counters: 0, exhausted_heaps: 0 },
+    shortfalls: Shortfalls { unlocked_lines: 0, refused_counters: 0 },
+    ended: Vec::new(),
     heard: Vec::new(),
     curves: Vec::new(),
 };

@@ -6,7 +6,7 @@ use solo_model::record::*;
 use solo_model::*;
 use solo_report::report::LockWait;
 use solo_report::timeparts::TimePart;
-use solo_report::{EndReason, Report, RunEnd, Shortfalls, Summary};
+use solo_report::{EndReason, EndedTask, Report, RunEnd, Shortfalls, Summary};
 
 pub(crate) fn summarise(
     experiment: &Experiment,
@@ -150,6 +150,7 @@ fn what_the_machine_did_not_do_is_told() {
         reason: EndReason::TimeOver,
         stop_on: None,
         shortfalls,
+        ended: Vec::new(),
         heard: Vec::new(),
         curves: Vec::new(),
     };
@@ -158,10 +159,39 @@ fn what_the_machine_did_not_do_is_told() {
         lines.into_iter().find(|line| line.starts_with("Doubt"))
     };
     assert_eq!(doubt(Shortfalls::default()), None);
-    let told = doubt(Shortfalls { unlocked_lines: 1, refused_counters: 9, exhausted_heaps: 0 })
-        .expect("it is a doubt");
+    let told = doubt(Shortfalls { unlocked_lines: 1, refused_counters: 9 }).expect("it is a doubt");
     assert!(told.contains("1 line was to be locked and is not"), "{told}");
     assert!(told.contains("9 requests to performance counters were refused"), "{told}");
+}
+
+/// A thread that died is no thread whose deadlines hold, however early it died.
+#[test]
+fn a_task_that_ended_before_its_time_is_told_first_and_holds_nothing() {
+    let (mut experiment, _) = solo();
+    let verdict = |experiment: &Experiment| {
+        let end = EndedTask { task: TaskId(0), at: Instant::new(90), why: "no memory".to_owned() };
+        let outcome = RunEnd {
+            end: Instant::new(100),
+            reason: EndReason::TimeOver,
+            stop_on: None,
+            shortfalls: Shortfalls::default(),
+            ended: vec![end],
+            heard: Vec::new(),
+            curves: Vec::new(),
+        };
+        let report = summarise(experiment, [], Instant::new(100)).with_outcome(&outcome);
+        solo_report::verdict::verdict(&report, None)
+    };
+    for (class, held, hard_held) in
+        [(TaskClass::Hard, false, false), (TaskClass::Soft, false, true), (TaskClass::BestEffort, true, true)]
+    {
+        experiment.tasks[0].class = class;
+        let told = verdict(&experiment);
+        assert_eq!((told.held, told.hard_held, told.ended_tasks), (held, hard_held, u64::from(!held)));
+        let name = &experiment.tasks[0].name;
+        let first = format!("{name} ended at 90.0 ns, and none of its later jobs was released: no memory.");
+        assert_eq!(told.lines[0] == first, !held, "{:?}", told.lines);
+    }
 }
 
 #[test]
