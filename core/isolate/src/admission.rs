@@ -486,7 +486,15 @@ pub(crate) fn of_owner(coloring: &Coloring, error: FramesError) -> IsolationRefu
 /// Checks the colors that tasks name for what they take from heaps, where they are asked.
 fn heap_colors_fit(coloring: &Coloring, colors: u16, tasks: &[Task]) -> Result<(), IsolationRefusal> {
     if coloring.heaps.allocation == Allocation::Os {
-        return Ok(());
+        let takes = |task: &Task| task.work.allocations().next().is_some();
+        let first = (0..).map(TaskId).zip(tasks).find(|(_, task)| takes(task));
+        // The only color there is.
+        return match (first, coloring.kernel) {
+            (Some((task, _)), Some(color)) if colors < 2 => {
+                Err(IsolationRefusal::KernelColor { task, color })
+            }
+            _ => Ok(()),
+        };
     }
     for (task, work) in (0..).map(TaskId).zip(tasks.iter().map(|task| &task.work)) {
         for (_, named) in work.allocations() {

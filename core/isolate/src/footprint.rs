@@ -112,7 +112,11 @@ impl Footprint {
 
     /// The most lines that an entry, a release and a switch touch.
     pub fn lines(&self) -> [u64; 3] {
-        let of = |stretch: Stretch| self.lines_of(stretch).count() as u64;
+        let of = |stretch: Stretch| {
+            let last = stretch.from.saturating_add(stretch.bytes).saturating_sub(1);
+            let number = |byte: u64| byte.checked_div(self.line).unwrap_or(0);
+            number(last).saturating_sub(number(stretch.from)).saturating_add(1)
+        };
         let sum = |all: &mut dyn Iterator<Item = Stretch>| all.map(of).fold(0, u64::saturating_add);
         let cores = (0..self.cores).map(|core| CoreId(core as u16));
         let tasks = || (0..self.threads).map(|task| TaskId(task as u32));

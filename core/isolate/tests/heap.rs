@@ -96,7 +96,8 @@ fn what_jobs_take_and_give_back_returns_to_its_color() {
     const COLORS: u16 = 5;
     const BUFFERS: u32 = 24;
     for allocation in [Allocation::User, Allocation::Os] {
-        let take = |buffer| Step::Allocate { buffer: BufferId(buffer), color: None };
+        let color = |buffer: u32| Some(Color(buffer as u16 % COLORS));
+        let take = |buffer| Step::Allocate { buffer: BufferId(buffer), color: color(buffer) };
         let task = Task {
             name: String::new(),
             class: TaskClass::Soft,
@@ -111,7 +112,7 @@ fn what_jobs_take_and_give_back_returns_to_its_color() {
         let heaps = Heaps { allocation, size: SIZE };
         let coloring = Coloring { heaps, kernel: Some(Color(2)), ..Coloring::default() };
         let mut jobs =
-            JobHeaps::of(&coloring, COLORS, &[task], BUFFERS as usize).expect("a task takes memory");
+            JobHeaps::of(&coloring, COLORS, &vec![task; 9], BUFFERS as usize).expect("a task takes memory");
         let whole = |jobs: &JobHeaps| (0..COLORS).map(|color| jobs.free(Color(color))).collect::<Vec<_>>();
         let before = whole(&jobs);
         let mut dice = SplitMix64::new(7);

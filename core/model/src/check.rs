@@ -8,7 +8,7 @@ use crate::application::Application;
 use crate::device::Device;
 use crate::event::EventSet;
 use crate::experiment::{End, Experiment};
-use crate::isolation::{Regulation, WayOwner};
+use crate::isolation::{Heaps, KernelData, Regulation, WayOwner};
 use crate::listening::Listening;
 use crate::phase::Phase;
 use crate::platform::{Cache, Dram, Platform};
@@ -159,14 +159,6 @@ impl Experiment {
             let owner = owners.get(page.buffer.index()).copied().flatten();
             need(owner.is_none(), "the locked page of a buffer that a job allocates", Some(at), page.page)?;
         }
-        let heap = &self.isolation.memory.as_ref().map_or_else(Default::default, |memory| memory.heaps);
-        within(
-            heap.size.get(),
-            self.platform.page.get(),
-            self.platform.dram.size.get(),
-            "the size of a heap",
-            None,
-        )?;
         for (at, task) in self.tasks.iter().enumerate() {
             let mut held = alloc::vec![false; self.buffers.len()];
             let mut rounds = alloc::vec::Vec::new();
@@ -476,6 +468,15 @@ impl Experiment {
             }
         }
         if let Some(coloring) = &isolation.memory {
+            let walked = coloring.kernel_data.map_or(0, |data| data.walked.get());
+            within(
+                walked,
+                0,
+                KernelData::MOST_WALKED.get(),
+                "what a release reads of the kernel's data",
+                None,
+            )?;
+            within(coloring.heaps.size.get(), 64, Heaps::MOST.get(), "the size of a heap", None)?;
             for (at, owner) in coloring.owners.iter().enumerate() {
                 self.task(owner.task, "the owner of colors", at)?;
             }

@@ -324,6 +324,16 @@ pub struct Heaps {
     pub size: Bytes,
 }
 
+impl KernelData {
+    /// The most that a release reads.
+    pub const MOST_WALKED: Bytes = Bytes::from_mib(16);
+}
+
+impl Heaps {
+    /// The most that a heap holds: what describes it takes a third as much again.
+    pub const MOST: Bytes = Bytes::from_mib(16);
+}
+
 impl Default for Heaps {
     fn default() -> Self {
         Self { allocation: Allocation::User, size: Bytes::from_kib(256) }

@@ -27,12 +27,12 @@ pub enum MemoryUser {
     Heap(u16),
     /// What the kernel has allocated for this run.
     Kernel,
-    /// The heap of a color, from which jobs take memory while they run.
-    HeapOfColor(Color),
     /// The page tables of all of these.
     Tables,
     /// The image itself, and the stacks of the cores.
     Image,
+    /// The heap of a color, from which jobs take memory while they run.
+    HeapOfColor(Color),
 }
 
 impl fmt::Display for MemoryUser {

@@ -109,7 +109,7 @@ impl Spaces {
         }
         let mut heaps = vec![Box::default(); usize::from(map.colors().count())];
         if let Some(jobs) = JobHeaps::of(coloring, map.colors().count(), &experiment.tasks, 0) {
-            for color in jobs.colors_in_use(&experiment.tasks) {
+            for &color in jobs.colors_in_use() {
                 let pages = jobs.size().in_pieces_of(platform.page);
                 let mut table = Vec::with_capacity(pages as usize);
                 for _ in 0..pages {

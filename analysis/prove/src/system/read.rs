@@ -180,7 +180,8 @@ fn kernel_misses(experiment: &Experiment, steps: &[Option<Duration>]) -> Option<
     // Where an access has no bound, no task has one.
     let longest = steps.iter().copied().flatten().max().unwrap_or(Duration::ZERO);
     // The last access of a path ends between two nanoseconds.
-    Some(lines.map(|lines| lines.saturating_mul(longest.get()).saturating_add(1)))
+    // Sums of these stay within 64 bits, and no deadline is as long.
+    Some(lines.map(|lines| lines.saturating_mul(longest.get()).saturating_add(1).min(1 << 48)))
 }
 
 /// What a job of a task loses with the caches when it is resumed: all the memory that it touches, where it touches any.

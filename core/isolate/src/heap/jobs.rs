@@ -1,5 +1,6 @@
 //! The heaps from which the jobs of an experiment take memory while they run.
 
+use super::tlsf::Tlsf;
 use super::{ColoredHeaps, HeapError, Mode};
 use alloc::vec::Vec;
 use solo_model::isolation::{Allocation, Coloring};
@@ -19,6 +20,7 @@ pub struct HeapPlace {
 pub struct JobHeaps {
     heaps: ColoredHeaps,
     size: Bytes,
+    in_use: Vec<Color>,
     /// By buffer, who has taken its memory, and where it begins in the range of all heaps.
     places: Vec<Option<(ThreadId, Bytes)>>,
 }
@@ -32,20 +34,23 @@ impl JobHeaps {
                 Allocation::Os => Mode::OsCentric,
             };
             let size = coloring.heaps.size;
-            let heaps = ColoredHeaps::new(colors, size, coloring.kernel, mode);
-            Self { heaps, size, places: alloc::vec![None; buffers] }
+            // Heaps that nobody may ask are as small as one can be.
+            let whole = ColoredHeaps::new(0, size, coloring.kernel, mode);
+            let heaps = (0..colors).map(|_| Tlsf::new(1)).collect();
+            let mut heaps = ColoredHeaps { heaps, ..whole };
+            let in_use = colors_in_use(&heaps, tasks);
+            for color in &in_use {
+                if let Some(heap) = heaps.heaps.get_mut(usize::from(color.0)) {
+                    *heap = Tlsf::new(heaps.granules);
+                }
+            }
+            Self { heaps, size, in_use, places: alloc::vec![None; buffers] }
         })
     }
 
     /// The colors of whose heaps something may be taken, ascending: a machine needs memory for these only.
-    pub fn colors_in_use(&self, tasks: &[Task]) -> Vec<Color> {
-        let mut found = Vec::new();
-        for (thread, task) in (0..).map(ThreadId).zip(tasks) {
-            found.extend(task.work.allocations().map(|(_, named)| self.heaps.color_for(thread, named)));
-        }
-        found.sort_unstable();
-        found.dedup();
-        found
+    pub fn colors_in_use(&self) -> &[Color] {
+        &self.in_use
     }
 
     /// What each heap holds.
@@ -93,4 +98,14 @@ impl JobHeaps {
     pub fn free(&self, color: Color) -> Option<Bytes> {
         self.heaps.free(color)
     }
+}
+
+fn colors_in_use(heaps: &ColoredHeaps, tasks: &[Task]) -> Vec<Color> {
+    let mut found = Vec::new();
+    for (thread, task) in (0..).map(ThreadId).zip(tasks) {
+        found.extend(task.work.allocations().map(|(_, named)| heaps.color_for(thread, named)));
+    }
+    found.sort_unstable();
+    found.dedup();
+    found
 }

@@ -6,7 +6,7 @@ use crate::diagnostic::clip;
 use crate::fields::{At, Fields, Problems, string};
 use crate::tree::Node;
 use solo_model::Bytes;
-use solo_model::isolation::{Allocation, Fallback};
+use solo_model::isolation::{Allocation, Fallback, Heaps, KernelData};
 use solo_plan::{ColoringWish, MemoryWish, Named, Wish};
 
 /// Reads `[isolation.colors]`, `[isolation.banks]`, `[isolation.memory]`.
@@ -35,11 +35,11 @@ fn memory(problems: &Problems, isolation: &Fields<'_>) -> MemoryWish {
         kernel: number("kernel", 0),
         shared: fields.word("shared", &truth).map(At::wish),
         kernel_touches: fields.word("kernel-touches", &truth).map(At::wish),
-        kernel_walks: fields.positive::<Bytes>("kernel-walks").map(At::wish),
+        kernel_walks: most(problems, fields.positive("kernel-walks"), KernelData::MOST_WALKED),
         allocation: fields
             .word("allocation", &[("user", Allocation::User), ("os", Allocation::Os)])
             .map(At::wish),
-        heap: fields.positive::<Bytes>("heap").map(At::wish),
+        heap: most(problems, fields.positive("heap"), Heaps::MOST),
         kernel_packed: fields.word("kernel-lines", &[("own", false), ("packed", true)]).map(At::wish),
     };
     for key in ["kernel-walks", "kernel-lines"].into_iter().filter(|key| fields.has(key)) {
@@ -59,6 +59,18 @@ fn memory(problems: &Problems, isolation: &Fields<'_>) -> MemoryWish {
     }
     fields.finish();
     wish
+}
+
+/// A size that is not larger than that.
+fn most(problems: &Problems, found: Option<At<Bytes>>, most: Bytes) -> Option<Wish<Bytes>> {
+    let found = found?;
+    if found.value > most {
+        let problem =
+            problems.error(Code::TooLarge, format!("{} is more than is kept", found.value), &found.span);
+        problems.push(problem.label("too large").expected(format!("at most {most}")));
+        return None;
+    }
+    Some(found.wish())
 }
 
 /// Reads `[isolation.ways]`.

@@ -117,7 +117,7 @@ impl TaskMemory {
         let heaps = (0..coloring.map_or(1, |coloring| coloring.owners.len() as u16 + 1)).map(heap).collect();
         let of_jobs = match jobs {
             None => None,
-            Some(jobs) => Some(place_heaps(&mut memory, jobs, experiment)?),
+            Some(jobs) => Some(place_heaps(&mut memory, jobs)?),
         };
         if coloring.is_some_and(|coloring| coloring.kernel.is_some()) {
             memory
@@ -137,10 +137,9 @@ type JobGroups = (JobHeaps, u16);
 fn place_heaps<P: Port>(
     memory: &mut RunMemory<P>,
     (jobs, first): JobGroups,
-    experiment: &Experiment,
 ) -> Result<(JobHeaps, Vec<u64>), String> {
     let mut bases = alloc::vec![0; usize::from(memory.colors().colors().count())];
-    for (at, color) in (first..).zip(jobs.colors_in_use(&experiment.tasks)) {
+    for (at, &color) in (first..).zip(jobs.colors_in_use()) {
         let pages = jobs.size().in_pieces_of(Bytes::new(PAGE));
         let base = memory.map(MemoryUser::HeapOfColor(color), GroupId(at), pages);
         bases[usize::from(color.0)] =
@@ -199,8 +198,8 @@ fn colored<P: Port>(
     let mut groups = groups(coloring, &map);
     let first = groups.len() as u16;
     let jobs = JobHeaps::of(coloring, map.colors().count(), &experiment.tasks, experiment.buffers.len());
-    let in_use = jobs.as_ref().map_or_else(Vec::new, |jobs| jobs.colors_in_use(&experiment.tasks));
-    groups.extend(in_use.into_iter().map(|color| Group {
+    let in_use = jobs.as_ref().map_or(&[][..], JobHeaps::colors_in_use);
+    groups.extend(in_use.iter().map(|&color| Group {
         colors: alloc::vec![color],
         banks: Vec::new(),
         fallback: Fallback::Fail,
