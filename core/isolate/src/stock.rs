@@ -6,11 +6,12 @@
 use crate::MemoryMap;
 use crate::admission::{IsolationRefusal, group_of, groups, holder_of, of_owner};
 use crate::frames::{Bins, FramesError, Group, GroupId};
+use crate::heap::JobHeaps;
 use crate::map::MemoryClass;
 use alloc::vec::Vec;
 use solo_model::isolation::{Coloring, Fallback, LockedPage};
 use solo_model::work::Buffer;
-use solo_model::{BufferId, Color, Device, Platform, Task};
+use solo_model::{BufferId, Color, Device, Platform, Task, TaskId};
 
 /// Free frames by class, and the groups that take them.
 struct Stock {
@@ -139,6 +140,29 @@ pub fn pages_fit(
         }
         if !stock.take(group, pages - done) {
             return refused(pages, before, None);
+        }
+    }
+    heaps_fit(coloring, &mut stock, platform, owners)
+}
+
+/// The same of the heaps from which jobs take memory while they run, which come after all buffers.
+fn heaps_fit(
+    coloring: &Coloring,
+    stock: &mut Stock,
+    platform: &Platform,
+    owners: Owners<'_>,
+) -> Result<(), IsolationRefusal> {
+    let Some(jobs) = JobHeaps::of(coloring, stock.map.colors().count(), owners.tasks, 0) else {
+        return Ok(());
+    };
+    for &color in jobs.colors_in_use() {
+        let (asked, free) = (jobs.size().in_pieces_of(platform.page), stock.free(GroupId(0), Some(color)));
+        if !(0..asked).all(|_| stock.take_color(GroupId(0), color)) {
+            let user = |(task, of): (TaskId, &Task)| Some((task, of.work.allocations().next()?.0));
+            let first = (0..).map(TaskId).zip(owners.tasks).find_map(user);
+            let (task, buffer) = first.map_or((None, BufferId(0)), |(task, buffer)| (Some(task), buffer));
+            let colors = alloc::vec![color];
+            return Err(IsolationRefusal::NoPages { task, buffer, asked, free, colors, banks: Vec::new() });
         }
     }
     Ok(())

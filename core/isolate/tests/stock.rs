@@ -8,7 +8,7 @@ use solo_isolate::admission::{group_of, groups};
 use solo_isolate::frames::Order;
 use solo_isolate::stock::{Owners, pages_fit};
 use solo_isolate::{ColoredFrames, IsolationRefusal, MemoryMap};
-use solo_model::isolation::{ColorOwner, Coloring, Fallback, LockedPage};
+use solo_model::isolation::{ColorOwner, Coloring, Fallback, Heaps, LockedPage};
 use solo_model::work::{Buffer, Pattern, Step, Touch, Work};
 use solo_model::{Bank, BufferId, Bytes, Color, Duration, PerMille, Platform, Task, TaskId};
 
@@ -151,4 +151,28 @@ fn too_few_pages_are_told_with_their_colors_and_banks() {
     assert!(refused.contains("pages of color 0 in any bank, which have"), "{refused}");
     // Who may borrow gets them elsewhere.
     assert_eq!(fit(4097, &Coloring { fallback: Fallback::Borrow, ..coloring }), Ok(()));
+}
+
+/// Of 8,192 pages of a color a buffer takes most: the heap of that color does not fit beside it, that of another does.
+#[test]
+fn heaps_of_colors_are_counted_behind_all_buffers() {
+    let heaps = Heaps { size: Heaps::MOST, ..Heaps::default() };
+    let coloring = Coloring {
+        owners: vec![ColorOwner { task: TaskId(0), colors: vec![Color(0)], banks: vec![] }],
+        fallback: Fallback::Fail,
+        heaps,
+        ..Coloring::default()
+    };
+    let fit = |pages, color| {
+        let (mut tasks, mut buffers) = owners(&[pages]);
+        buffers.push(Buffer { name: "h".to_owned(), size: Bytes::from_kib(4) });
+        let taken = Step::Allocate { buffer: BufferId(1), color: Some(Color(color)) };
+        tasks.push(Task { work: Work { steps: vec![taken] }, ..task("takes", 1) });
+        let owners = Owners { tasks: &tasks, devices: &[], buffers: &buffers };
+        pages_fit(Some(&coloring), &[], &xeon(), owners)
+    };
+    assert_eq!(fit(4096, 0), Ok(()));
+    let refused = fit(4097, 0).unwrap_err().to_string();
+    assert_eq!(refused, "task1 needs 4096 pages of color 0 in any bank, which have 4095 free");
+    assert_eq!(fit(4097, 1), Ok(()));
 }

@@ -14,7 +14,7 @@ use solo_qemu::{
     Decoder, Host, ImageMessage, InstructionSet, Killed, Note, QemuError, REPORT_VARIABLE, refusal,
 };
 use solo_report::run::Tier;
-use solo_report::{EndReason, FinishedRun, Manifest, RunEnd, RunWriter, Shortfalls};
+use solo_report::{EndReason, EndedTask, FinishedRun, Manifest, RunEnd, RunWriter, Shortfalls};
 use solo_store::{Folder, read};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -212,8 +212,7 @@ impl ProgramRun {
             reason,
             stop_on: None,
             shortfalls,
-            // Warnings name them, with the place in the program.
-            ended: Vec::new(),
+            ended: self.ended.iter().filter_map(|thread| thread.of(experiment)).collect(),
             heard,
             curves,
         })?)
@@ -229,6 +228,15 @@ impl ProgramRun {
             )
         };
         self.notes.iter().map(line).collect()
+    }
+}
+
+impl EndedThread {
+    /// For the verdict: it names the task, and the warning the place in the program.
+    fn of(&self, experiment: &Experiment) -> Option<EndedTask> {
+        let task = experiment.tasks.iter().position(|task| task.name == self.thread)?;
+        let (task, at) = (TaskId(task as u32), Instant::new(self.at_ns));
+        Some(EndedTask { task, at, why: self.fault.clone() })
     }
 }
 
