@@ -77,12 +77,6 @@ pub(crate) fn run(fail_fast: bool) -> Result<i32> {
         tally.skips.insert(reason);
     });
     tally.check("licenses, origins and faults of dependencies (./x dependencies)", judged.unwrap_or(false));
-    // End-to-end tests drive the optimised program, as users do.
-    let built =
-        stream("building solo", &mut cargo(&["build", "--release", "--package", "solo"]), &mut tally)?;
-    if !built {
-        tally.check("building solo (cargo build --release --package solo)", false);
-    }
     let mut arguments = vec!["test", "--workspace"];
     if !fail_fast {
         arguments.push("--no-fail-fast");

@@ -21,19 +21,6 @@ pub fn rounds(some: usize, many: usize) -> usize {
     if std::env::var_os("SOLO_ATTACK").is_some() { many } else { some }
 }
 
-/// The optimised program, if it has been built from the same sources: `./x test` does that first.
-pub fn optimised() -> Option<Command> {
-    let target = Path::new(env!("CARGO_BIN_EXE_solo")).parent()?.parent()?;
-    let program = target.join("release/solo");
-    if !program.exists() {
-        println!("skipped: no optimised build; ./x test makes it");
-        return None;
-    }
-    let mut command = Command::new(program);
-    command.current_dir(root()).env("NO_COLOR", "1");
-    Some(command)
-}
-
 /// Does to a program what Ctrl-C does. The program `kill` is not on every machine.
 pub fn interrupt(child: &Child) {
     let process = rustix::process::Pid::from_child(child);
