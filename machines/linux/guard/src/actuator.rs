@@ -112,6 +112,9 @@ impl Actuator for Machine {
                 let value = cache::group_of(&self.root, thread)?;
                 return Ok(Seen { value, ..affinity::look(&self.root, thread)? });
             }
+            Place::CacheCpu(cpu) => {
+                return Ok(Seen { value: cache::group_of_cpu(&self.root, cpu)?, identity: Identity::ONLY });
+            }
             Place::Folder(group) => return Ok(there(folder::is_there(&self.root, self.cgroups, &group)?)),
             Place::CacheFolder(group) => return Ok(there(cache::is_there(&self.root, &group)?)),
         };
@@ -140,6 +143,7 @@ impl Actuator for Machine {
             Place::CacheFolder(group) if value == Setting::THERE => cache::make(&self.root, &group),
             Place::CacheFolder(group) => cache::remove(&self.root, &group),
             Place::CacheMember(thread) => cache::enter(&self.root, thread, value),
+            Place::CacheCpu(cpu) => cache::enter_cpu(&self.root, cpu, value),
         }
     }
 

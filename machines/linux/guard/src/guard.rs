@@ -224,7 +224,10 @@ const GENERATIONS: usize = 8;
 /// The last changed first, told with the first changed first.
 fn put_back<A: Actuator>(actuator: &mut A, all: &[Held]) -> Restored {
     let one = |held: &Held| {
-        let fate = held.put_back(actuator);
+        let fate = match held.goes_with_its_group(all) {
+            true => Fate::Gone,
+            false => held.put_back(actuator),
+        };
         let heirs = held.put_back_heirs(actuator, all);
         (held.setting.clone(), heirs.unwrap_or(fate))
     };
@@ -257,6 +260,17 @@ impl Held {
             }
         }
         None
+    }
+
+    /// True for the bandwidth of a group of resctrl that was made: it goes with the group. Nothing is written back before, for kernels
+    /// before Linux 6.13 round what a new group has (4294967295) up to whole steps, and come to 4.
+    fn goes_with_its_group(&self, all: &[Self]) -> bool {
+        let Setting::Schemata { group } = &self.setting else { return false };
+        let made =
+            |held: &Self| matches!(&held.setting, Setting::CacheFolder { group: made } if made == group);
+        let is_new = all.iter().any(|held| made(held) && held.found == Setting::ABSENT);
+        let mut written = self.ours.iter().flat_map(|ours| ours.lines());
+        is_new && written.any(|line| line.trim_start().starts_with("MB:"))
     }
 
     fn is_ours(&self, value: &str) -> bool {

@@ -10,6 +10,7 @@
 //! * [`Guard`]: writes each change into a journal first, and puts back what is found in one
 //! * [`occupier`]: budgets of events per CPU, held by threads that take the CPU away
 //! * [`groups`]: budgets of events per cgroup, held by freezing it
+//! * [`limits`]: limits of memory bandwidth per CPU, held by the processor
 //!
 //! A guard puts back only what still says what the guard wrote. What somebody else has changed since is theirs: it is left
 //! alone and named.
@@ -24,6 +25,7 @@ mod folder;
 pub mod groups;
 mod guard;
 mod journal;
+pub mod limits;
 pub mod occupier;
 mod restored;
 mod says;

@@ -22,7 +22,7 @@ impl Setting {
             Self::Cgroup { knob: Knob::CpuMax, .. } if wanted.split_whitespace().count() == 1 => {
                 said.split_whitespace().next() == wanted.split_whitespace().next()
             }
-            Self::CacheMember { .. } => said == wanted,
+            Self::CacheMember { .. } | Self::CacheCpu { .. } => said == wanted,
             Self::Cgroup { .. }
             | Self::RealTimeRuntime
             | Self::FairServer { .. }
@@ -40,6 +40,16 @@ pub(crate) fn cpus(list: &str) -> Option<BTreeSet<u16>> {
         cpus.extend(low.trim().parse::<u16>().ok()?..=high.trim().parse::<u16>().ok()?);
     }
     Some(cpus)
+}
+
+/// Whether a list like `0-3,8` has a member; `None` where it is no such list. Nothing is expanded: a list may be anybody's.
+pub(crate) fn lists(list: &str, cpu: u16) -> Option<bool> {
+    let mut found = false;
+    for range in list.trim().split(',').filter(|range| !range.is_empty()) {
+        let (low, high) = range.split_once('-').unwrap_or((range, range));
+        found |= (low.trim().parse::<u16>().ok()?..=high.trim().parse::<u16>().ok()?).contains(&cpu);
+    }
+    Some(found)
 }
 
 /// `L3:0=ff;1=ff` of each line, by resource and domain; `None` where it is nothing of the kind. Masks are hexadecimal, bandwidths
@@ -64,6 +74,23 @@ mod tests {
 
     fn cgroup(knob: Knob) -> Setting {
         Setting::Cgroup { group: Group::new("g").unwrap(), knob }
+    }
+
+    #[test]
+    fn a_member_of_a_list_is_found_without_expanding_it() {
+        for (list, cpu, listed) in [
+            ("0-3,8", 2, Some(true)),
+            ("0-3,8", 8, Some(true)),
+            ("0-3,8", 4, Some(false)),
+            ("", 0, Some(false)),
+            ("\n", 0, Some(false)),
+            ("0-65535", 65535, Some(true)),
+            ("3-1", 2, Some(false)),
+            ("0-70000", 1, None),
+            ("0,x", 0, None),
+        ] {
+            assert_eq!(lists(list, cpu), listed, "`{list}` {cpu}");
+        }
     }
 
     #[test]

@@ -161,6 +161,12 @@ pub enum Setting {
         /// The group that it is to be in, where all that comes out of it is found.
         group: Group,
     },
+    /// The group of resctrl that a CPU is in: its name, `/` for the root. Threads without a group of their own are in that of the CPU where
+    /// they run.
+    CacheCpu {
+        /// The CPU.
+        cpu: u16,
+    },
     /// Whether there is a cgroup ([`Setting::THERE`], [`Setting::ABSENT`]). When one is taken away, its processes go to the group
     /// above it.
     Folder {
@@ -181,6 +187,8 @@ pub(crate) enum Place {
     CacheFolder(Group),
     /// The group of resctrl that a thread is in.
     CacheMember(u32),
+    /// The group of resctrl that a CPU is in.
+    CacheCpu(u16),
 }
 
 impl Setting {
@@ -204,6 +212,7 @@ impl Setting {
             Self::Folder { group } => Place::Folder(group.clone()),
             Self::CacheFolder { group } => Place::CacheFolder(group.clone()),
             Self::CacheMember { thread, .. } => Place::CacheMember(*thread),
+            Self::CacheCpu { cpu } => Place::CacheCpu(*cpu),
         }
     }
 }
@@ -217,6 +226,7 @@ impl fmt::Display for Setting {
             Place::Folder(group) => write!(f, "the cgroup {group}"),
             Place::CacheFolder(group) => write!(f, "/{RESCTRL}{group}"),
             Place::CacheMember(thread) => write!(f, "the cache group of thread {thread}"),
+            Place::CacheCpu(cpu) => write!(f, "the resctrl group of CPU {cpu}"),
         }
     }
 }
