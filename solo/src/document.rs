@@ -63,6 +63,7 @@ documents! {
     Reuse "trace-profile" 1 "solo trace profile --json";
     Watch "watch" 1 "solo watch --json";
     Guard "guard" 1 "solo guard --json";
+    Limits "guard-limits" 1 "solo guard --back-end mba --json";
     Place "place" 1 "solo place --json";
     PlaceReplay "place-replay" 1 "solo place --replay FILE --json";
     Color "color" 1 "solo color --json";

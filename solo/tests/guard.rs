@@ -509,3 +509,116 @@ fn interrupts_are_kept_off_and_come_back() {
     println!("{moved} of {movable} interrupts could be moved");
     assert!(moved > 0, "{during:?}");
 }
+
+/// A guard of limits of bandwidth.
+fn limits(folder: &Path, words: &[&str]) -> Output {
+    guard(folder, &[&["--back-end", "mba"], words].concat()).current_dir(common::root()).output().unwrap()
+}
+
+/// What only an enforcer does is refused wherever the command is tried, and before anything is looked at.
+#[test]
+fn limits_of_bandwidth_are_rates_of_cpus_and_nothing_else() {
+    let folder = tempfile::tempdir().unwrap();
+    let done = "is asked for, and MBA does nothing of the kind: it delays what a CPU asks of memory";
+    let wrong: [(&[&str], String); 16] = [
+        (&[], "expected a scenario, or the limit of a CPU: solo guard --back-end mba --budget 1=800MiB/s".into()),
+        (
+            &["-b", "1=800"],
+            "core1 has a budget of events, and MBA limits bandwidth only: give it as a rate, such as \"800MiB/s\"".into(),
+        ),
+        (&["-b", "1=800MiB"], "--budget 1=800MiB: --back-end mba limits CPUs, by rates such as 1=800MiB/s; units: B/s, ".into()),
+        (&["-b", "/batch.slice=800MiB/s"], "--budget /batch.slice=800MiB/s: --back-end mba limits CPUs".into()),
+        (&["-b", "program=800MiB/s"], "--budget program=800MiB/s: --back-end mba limits CPUs".into()),
+        (&["-b", "1\u{1b}[2J"], "--budget 1\\u{1b}[2J: --back-end mba limits CPUs".into()),
+        (&["-b", "1=800MiB/s", "-e", "page-faults"], "--event page-faults: MBA limits bandwidth only, and counts no event".into()),
+        (&["-b", "1=800MiB/s", "--reclaim", "pool"], format!("--reclaim {done}; the back ends occupier and sched-ext reclaim")),
+        (&["-b", "1=800MiB/s", "--share", "spare"], format!("--share {done}; the back ends occupier and sched-ext share")),
+        (&["-b", "1=800MiB/s", "--period", "1ms"], format!("--period {done}; the kernel looks once a second")),
+        (&["-b", "1=800MiB/s", "--all-real-time"], format!("--all-real-time {done}; no thread of the guard holds a CPU")),
+        (&["-b", "1=800MiB/s", "--no-interrupts"], format!("--no-interrupts {done}; what interrupts do")),
+        (
+            &["scenarios/bounded-by-budgets.toml"],
+            "scenarios/bounded-by-budgets.toml: core0 has a part of what memory guarantees, which nobody knows of this machine: give it \
+             as a rate"
+                .into(),
+        ),
+        (
+            &["scenarios/papers/memguard/changed-budgets.toml"],
+            format!("changing budgets during the run {done}; hold each step by itself"),
+        ),
+        (&["scenarios/first-steps.toml"], "has no [isolation.bandwidth] to hold".into()),
+        (&["-b", "1=800MiB/s", "-b", "1=900MiB/s", "--dry-run"], "core1 has two limits of bandwidth: give it one".into()),
+    ];
+    for (words, expected) in wrong {
+        let output = limits(folder.path(), words);
+        assert_eq!(output.status.code(), Some(2), "{words:?}: {}", said(&output));
+        assert!(said(&output).contains(&expected), "{words:?}: {}", said(&output));
+        assert!(output.stdout.is_empty());
+    }
+    assert!(!folder.path().join("state").exists());
+}
+
+/// The rates of a scenario are limits, where it asks for nothing beside them.
+#[test]
+fn a_scenario_may_give_limits_and_nothing_beside_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = std::fs::read_to_string(common::root().join("scenarios/bounded-by-budgets.toml")).unwrap();
+    let rates =
+        text.replace(r#"cores = { 0 = "20%", 1 = "25%" }"#, r#"cores = { 0 = "200MiB/s", 1 = "300MiB/s" }"#);
+    assert_ne!(text, rates);
+    let limits_of = |more: &str, instead: &str| {
+        let file = folder.path().join("scenario.toml");
+        std::fs::write(
+            &file,
+            rates
+                .replace("period = \"100us\"", &format!("period = \"100us\"\n{more}"))
+                .replace("\"200MiB/s\"", instead),
+        )
+        .unwrap();
+        let output = limits(folder.path(), &["--dry-run", file.to_str().unwrap()]);
+        (output.status.code(), said(&output) + &String::from_utf8_lossy(&output.stdout))
+    };
+    for (more, what) in [
+        ("reclaim = \"pool\"", "reclaiming what others do not use is asked for"),
+        ("sharing = \"spare\"", "sharing what is left is asked for"),
+        ("carry-over = \"yes\"", "carrying what was used beyond a budget into the next period is asked for"),
+        ("charge = \"50%\"", "charging a thread for the time that it was stopped is asked for"),
+        ("counts = \"reads-and-writes\"", "limiting reads and writes apart is asked for"),
+    ] {
+        let (code, words) = limits_of(more, "\"200MiB/s\"");
+        assert_eq!(code, Some(2), "{words}");
+        assert!(words.contains(what), "{words}");
+    }
+    let (code, words) = limits_of("", "100");
+    assert_eq!(code, Some(2), "{words}");
+    assert!(words.contains("core0 has a budget of events, and MBA limits bandwidth only"), "{words}");
+    let (code, words) = limits_of("", "\"200MiB/s\"");
+    match code {
+        Some(0) => assert!(words.contains("MB:"), "{words}"),
+        other => {
+            assert_eq!(other, Some(3), "{words}");
+            assert!(words.contains("resctrl"), "{words}");
+        }
+    }
+}
+
+/// A limit is set, told and put back, where the processor has any.
+#[test]
+fn a_limit_is_set_and_put_back_where_the_processor_has_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let _alone = alone();
+    let words = ["-b", "0=100000MiB/s", "--time", "300ms", "--json", "--quiet"];
+    let output = limits(folder.path(), &words);
+    if output.status.code() == Some(3) {
+        let why = said(&output);
+        assert!(why.contains("resctrl"), "{why}");
+        println!("skipped: solo guard --back-end mba: {}", why.trim());
+        return;
+    }
+    let answer: Value =
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", said(&output)));
+    assert_eq!((&answer["format"], &answer["tier"]), (&"guard-limits".into(), &Value::Null));
+    assert_eq!(answer["stood"], true, "{answer}");
+    let group = answer["cores"][0]["group"].as_str().unwrap();
+    assert!(!Path::new("/sys/fs/resctrl").join(&group[1..]).exists());
+}

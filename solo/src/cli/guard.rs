@@ -43,6 +43,9 @@ pub(crate) struct EnterArgs {
 pub(crate) struct MindArgs {
     /// The guard's process
     pub(crate) guard: u32,
+    /// Wait for its end alone: nobody suffers where it stands still
+    #[arg(long)]
+    pub(crate) patient: bool,
     #[command(flatten)]
     pub(crate) state: State,
 }
@@ -97,6 +100,8 @@ pub(crate) enum BackEnd {
     SchedExt,
     /// A real-time thread computes there until the period is over
     Occupier,
+    /// Nobody is stopped: the processor delays what CPUs ask of memory. Budgets are rates (1=800MiB/s); resctrl is mounted with mba_MBps
+    Mba,
 }
 
 /// Budgets, and how long they are held.
@@ -112,7 +117,7 @@ pub(crate) struct HoldArgs {
     #[arg(short, long, value_name = "EVENT")]
     pub(crate) event: Option<String>,
     /// Events in a period, of a CPU (1=200), of a cgroup on all CPUs together (/batch.slice=200), or of the COMMAND (program=200); repeated
-    /// for others. CPUs and groups without a budget are not touched
+    /// for others. CPUs and groups without a budget are not touched. With --back-end mba a rate of a CPU (1=800MiB/s)
     #[arg(short, long = "budget", value_name = "WHO=EVENTS")]
     pub(crate) budgets: Vec<String>,
     /// The regulation period, 200us to 1s [default: 1ms]

@@ -5,13 +5,14 @@ mod back_end;
 mod control;
 mod groups;
 mod interrupts;
+mod limits;
 mod live;
 mod minder;
 mod program;
 mod who;
 mod wishes;
 
-use crate::cli::{GuardArgs, GuardVerb, HoldArgs, SetArgs, State};
+use crate::cli::{BackEnd, GuardArgs, GuardVerb, HoldArgs, SetArgs, State};
 use crate::document::Document;
 use crate::exit::{Exit, Failure};
 use crate::service::Service;
@@ -22,7 +23,7 @@ use back_end::Keeper;
 use control::{Listener, Refusal};
 use groups::GroupHandle;
 use live::Board;
-use minder::Minder;
+use minder::{Minder, Silence};
 use program::Program;
 use solo_guard::groups::GroupsHeld;
 use solo_guard::occupier::{Budgets, Held, Live, OccupierError, hold};
@@ -47,6 +48,7 @@ pub(crate) fn run(args: &GuardArgs) -> Result<Exit, Failure> {
         Some(GuardVerb::Mind(options)) => minder::mind(options),
         Some(GuardVerb::Enter(options)) => Err(program::enter(options)),
         None if args.hold.restore => put_back(&args.hold),
+        None if args.hold.back_end == BackEnd::Mba => limits::limit(&args.hold, Path::new("/")),
         None => held(&args.hold),
     }
 }
@@ -196,7 +198,7 @@ fn with_groups(
     let program = session.wishes.holds_program().then(|| program_group(&mut guard)).transpose();
     let program = program.map_err(|error| cannot(&error))?;
     let budgets = groups.of(program.as_ref().unwrap_or(&Group::default()));
-    let minder = Minder::start(folder)?;
+    let minder = Minder::start(folder, Silence::Ended)?;
     let (handle, worker) = groups::sides();
     let (ended, joined) = std::thread::scope(|scope| {
         let work = || (worker.work(&budgets, &mut guard, &minder), guard.undo());

@@ -22,7 +22,8 @@ impl Keeper {
         let cannot =
             |why: ScxError| Failure::Guard { exit: Exit::Cannot, message: Printable(why).to_string() };
         let gates = match wanted {
-            BackEnd::Occupier => return Ok(Self::Occupier(taken())),
+            // Limits of bandwidth stop nobody, and never come here.
+            BackEnd::Occupier | BackEnd::Mba => return Ok(Self::Occupier(taken())),
             BackEnd::SchedExt => Gates::attach(),
             BackEnd::Auto => taken().map_or_else(Gates::attach, Err),
         };
@@ -88,6 +89,7 @@ pub(super) fn foreseen(wanted: BackEnd) -> String {
     let built = cfg!(feature = "sched-ext");
     let usable = || if built { ready(&Host::new()) } else { Err(ScxError::NotBuilt) };
     match wanted {
+        BackEnd::Mba => "mba".to_owned(),
         BackEnd::Occupier => "occupier".to_owned(),
         BackEnd::SchedExt => match usable() {
             Ok(()) => "sched-ext".to_owned(),

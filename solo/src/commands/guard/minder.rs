@@ -1,8 +1,9 @@
-//! A process that thaws what its guard has frozen, where the guard is ended or stands still.
+//! A process that puts back what its guard has changed, where the guard is ended or stands still.
 //!
 //! A stopped CPU is free when the guard's threads end; a frozen cgroup is not. So a guard of cgroups has a minder, in a session of its own: it
 //! hears from the thread that freezes ten times a second. Where it hears nothing for [`PATIENCE`], it ends the guard; where the guard
-//! has ended, it puts back what the journal says. A minder that is ended, too, leaves the journal to the next guard or `--restore`.
+//! has ended, it puts back what the journal says. Limits of bandwidth stay behind, too; nobody waits for a guard of theirs that stands still,
+//! so that one is not ended ([`Silence::Waited`]). A minder that is ended, too, leaves the journal to the next guard or `--restore`.
 
 use super::{cannot, machine, while_held};
 use crate::cli::MindArgs;
@@ -22,6 +23,15 @@ const PATIENCE: Timespec = Timespec { tv_sec: 5, tv_nsec: 0 };
 /// How long the journal of a guard that is ending may be held.
 const HELD: Duration = Duration::from_secs(10);
 
+/// What becomes of a guard that is silent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Silence {
+    /// It is ended.
+    Ended,
+    /// It is waited for.
+    Waited,
+}
+
 /// The guard's side.
 pub(super) struct Minder {
     child: Child,
@@ -37,7 +47,7 @@ struct Line {
 
 impl Minder {
     /// Starts one for the guard whose journal is in `folder`.
-    pub(super) fn start(folder: &Path) -> Result<Self, Failure> {
+    pub(super) fn start(folder: &Path, silence: Silence) -> Result<Self, Failure> {
         let failed = |source| Failure::File { action: "start", path: "/proc/self/exe".into(), source };
         let program = std::env::current_exe().map_err(failed)?;
         // It works in another folder, so that it keeps nobody from taking this one away.
@@ -48,6 +58,9 @@ impl Minder {
         })?;
         let mut command = Command::new(program);
         command.arg("guard").arg("mind").arg(std::process::id().to_string()).arg("--state").arg(folder);
+        if silence == Silence::Waited {
+            command.arg("--patient");
+        }
         let mut child = command
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
@@ -88,7 +101,7 @@ pub(super) fn mind(args: &MindArgs) -> Result<Exit, Failure> {
     // A terminal that closes ends its session, and not this one.
     let _ = setsid();
     let folder = args.state.folder()?;
-    wait(args.guard);
+    wait(args.guard, args.patient);
     let machine = machine()?;
     match while_held(HELD, || restore(&folder, machine.clone())) {
         // Where another guard is at work, it has put back what this one had left.
@@ -98,11 +111,12 @@ pub(super) fn mind(args: &MindArgs) -> Result<Exit, Failure> {
 }
 
 /// Until the guard has ended, or stands still and is ended.
-fn wait(guard: u32) {
+fn wait(guard: u32, is_patient: bool) {
     let line = std::io::stdin();
     let mut bytes = [0; 64];
     loop {
-        match poll(&mut [PollFd::new(&line, PollFlags::IN)], Some(&PATIENCE)) {
+        let patience = (!is_patient).then_some(&PATIENCE);
+        match poll(&mut [PollFd::new(&line, PollFlags::IN)], patience) {
             Ok(0) => {
                 eprintln!(
                     "solo guard: process {guard} froze cgroups and has stood still for five seconds: it is ended"

@@ -10,7 +10,7 @@ use solo_guard::groups::{GroupBudgets, GroupError};
 use solo_guard::occupier::Budgets;
 use solo_model::isolation::{Budget, CoreBudget, Counted, Reclaim, Regulation, Sharing};
 use solo_model::text::Printable;
-use solo_model::{Bandwidth, Bytes, CoreId, Duration, EventId, Events};
+use solo_model::{Bandwidth, Bytes, CoreId, Duration, EventId, Events, Experiment};
 use solo_observe::Filter;
 use solo_perf::files::Host;
 use solo_perf::resolve::{Attr, Resolver};
@@ -136,21 +136,28 @@ pub(super) fn not_held(error: GroupError) -> Failure {
     }
 }
 
-/// The budgets of a scenario.
-fn of_scenario(options: &HoldArgs, path: &Path) -> Result<(Regulation, Bytes, String), Failure> {
+/// The experiment of a scenario whose budgets are wanted, and the budgets.
+pub(super) fn regulation_of(options: &HoldArgs, path: &Path) -> Result<(Experiment, Regulation), Failure> {
     let instead = Instead { seed: None, jobs: None };
     let (scenario, experiment) = chosen(path, options.variant.as_deref(), &instead, options.show.quiet)?;
-    let named = || Printable(path.display()).to_string();
-    let line = experiment.platform.line();
-    let regulation = experiment.isolation.bandwidth.ok_or_else(|| {
+    let regulation = experiment.isolation.bandwidth.clone().ok_or_else(|| {
         let others = scenario.variants.iter().filter(|other| other.isolation.bandwidth.is_some());
         let names = others.map(|other| Printable(&other.variant).to_string()).collect::<Vec<_>>().join(", ");
         let mend = match names.as_str() {
             "" => String::new(),
             names => format!("; with --variant it has: {names}"),
         };
-        Failure::Usage(format!("{} has no [isolation.bandwidth] to hold{mend}", named()))
+        let named = Printable(path.display());
+        Failure::Usage(format!("{named} has no [isolation.bandwidth] to hold{mend}"))
     })?;
+    Ok((experiment, regulation))
+}
+
+/// The budgets of a scenario.
+fn of_scenario(options: &HoldArgs, path: &Path) -> Result<(Regulation, Bytes, String), Failure> {
+    let (experiment, regulation) = regulation_of(options, path)?;
+    let named = || Printable(path.display()).to_string();
+    let line = experiment.platform.line();
     if regulation.tasks.iter().any(|task| task.budget.is_some()) {
         return Err(Failure::Usage(format!(
             "{} gives tasks budgets of their own, and an occupier stops CPUs, whoever runs there; give cores budgets",
@@ -256,7 +263,7 @@ fn regulation(options: &HoldArgs, period: Duration, cores: Vec<CoreBudget>) -> R
     }
 }
 
-fn duration(option: &str, text: &str) -> Result<Duration, Failure> {
+pub(super) fn duration(option: &str, text: &str) -> Result<Duration, Failure> {
     TIME.parse(text).map(Duration::new).map_err(|_| {
         Failure::Usage(format!(
             "{option}: expected {} such as 10ms, found `{}`; units: {}",

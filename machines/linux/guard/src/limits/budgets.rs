@@ -44,3 +44,78 @@ pub fn limits_of(regulation: &Regulation) -> Result<Vec<(CoreId, Bandwidth)>, Li
     };
     regulation.cores.iter().map(rate).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use solo_model::isolation::Donation;
+    use solo_model::isolation::{BudgetChange, CoreBudget, TaskBudget};
+    use solo_model::{Duration, EventId, Events, TaskId};
+
+    fn plain() -> Regulation {
+        let budget = Budget::Rate(Bandwidth::new(300 << 20));
+        let cores = vec![CoreBudget { core: CoreId(2), budget, writes: None }];
+        Regulation::new(Duration::from_millis(1), Counted::One(EventId::LLC_MISSES), cores, Bandwidth::ZERO)
+    }
+
+    #[test]
+    fn rates_are_limits_and_all_else_is_refused_by_name() {
+        assert_eq!(limits_of(&plain()).unwrap(), [(CoreId(2), Bandwidth::new(300 << 20))]);
+        let refused = |change: fn(&mut Regulation)| {
+            let mut regulation = plain();
+            change(&mut regulation);
+            limits_of(&regulation).unwrap_err().to_string()
+        };
+        let enforcer = "; the back ends occupier and sched-ext have an enforcer that does";
+        let cases: [(fn(&mut Regulation), &str, &str); 8] = [
+            (|of| of.reclaim = Reclaim::Peers, "reclaiming what others do not use", enforcer),
+            (|of| of.sharing = Sharing::Proportional, "sharing what is left", enforcer),
+            (|of| of.charge_per_mille = 1, "charging a thread for the time that it was stopped", enforcer),
+            (
+                |of| of.carry_over = true,
+                "carrying what was used beyond a budget into the next period",
+                enforcer,
+            ),
+            (
+                |of| of.changes.push(BudgetChange { at: Duration::ZERO, cores: Vec::new() }),
+                "changing budgets during the run",
+                "; hold each step by itself",
+            ),
+            (
+                |of| {
+                    let budget = Some(Budget::Events(Events::new(1)));
+                    of.tasks.push(TaskBudget { task: TaskId(0), budget, donates: Donation::Nothing });
+                },
+                "a budget of a task",
+                "; give cores budgets",
+            ),
+            (
+                |of| of.counted = Counted::ReadsAndWrites,
+                "limiting reads and writes apart",
+                "; count one event",
+            ),
+            (
+                |of| of.cores[0].writes = Some(Budget::Events(Events::new(1))),
+                "limiting reads and writes apart",
+                "; count one event",
+            ),
+        ];
+        for (change, what, mend) in cases {
+            assert_eq!(
+                refused(change),
+                format!(
+                    "{what} is asked for, and MBA does nothing of the kind: it delays what a CPU asks of memory{mend}"
+                )
+            );
+        }
+        assert_eq!(refused(|of| of.cores.clear()), "no core has a budget");
+        assert_eq!(
+            refused(|of| of.cores[0].budget = Budget::Events(Events::new(7))),
+            "core2 has a budget of events, and MBA limits bandwidth only: give it as a rate, such as \"800MiB/s\""
+        );
+        let part = "core2 has a part of what memory guarantees, which nobody knows of this machine: give it as a rate, such as \
+                    \"800MiB/s\"";
+        assert_eq!(refused(|of| of.cores[0].budget = Budget::Share(250)), part);
+        assert_eq!(refused(|of| of.cores[0].budget = Budget::Weight(3)), part);
+    }
+}

@@ -49,8 +49,11 @@ impl Resctrl {
         &self.root
     }
 
-    /// Nothing where limits in MiB/s can be written.
-    pub(crate) fn is_mounted(&self) -> Result<(), LimitError> {
+    /// Nothing where it is mounted so that limits in MiB/s can be written.
+    ///
+    /// # Errors
+    /// [`LimitError::NotMounted`], [`LimitError::OtherUnit`], [`LimitError::System`].
+    pub fn is_mounted(&self) -> Result<(), LimitError> {
         // The list of mounts is a link to that of whoever asks; links are not followed here.
         let own = at(&self.root, &format!("proc/{}", std::process::id()))?;
         let bytes = own.bytes("mounts", MOUNTS_MAX)?;
