@@ -589,6 +589,10 @@ fn a_scenario_may_give_limits_and_nothing_beside_them() {
         assert_eq!(code, Some(2), "{words}");
         assert!(words.contains(what), "{words}");
     }
+    let monitor = "[scheduler.monitor]\nevent = \"llc_misses\"\nperiod = \"10ms\"\nthreshold = 4\nclasses = [\"hard\"]\naction = \"report\"\n";
+    let (code, words) = limits_of("", &format!("\"200MiB/s\", 1 = \"300MiB/s\" }}\n\n{monitor}\n#"));
+    assert_eq!(code, Some(2), "{words}");
+    assert!(words.contains("listening to counters ([scheduler.monitor]) is asked for"), "{words}");
     let (code, words) = limits_of("", "100");
     assert_eq!(code, Some(2), "{words}");
     assert!(words.contains("core0 has a budget of events, and MBA limits bandwidth only"), "{words}");

@@ -465,7 +465,7 @@ fn the_rate_of_each_interval_stands_beside_the_limit() {
         [
             "core1: 1 of 4 intervals above 100 MiB/s, 150 MiB/s at most: a delay is relative and no cap, and the kernel moves it once a \
              second",
-            "core1: the kernel compares mbm_local_bytes with the limit, and the rates here are of mbm_total_bytes: what goes to the \
+            "the kernel compares mbm_local_bytes with limits, and the rates here are of mbm_total_bytes: what goes to the \
              memory of other sockets is told here and may not be limited",
         ]
     );

@@ -243,13 +243,11 @@ pub enum LimitDoubt {
     },
     /// What the kernel compares is not all traffic.
     #[error(
-        "{core}: the kernel compares {} with the limit, and the rates here are of mbm_total_bytes: what goes to the memory of other \
-         sockets is told here and may not be limited",
+        "the kernel compares {} with limits, and the rates here are of mbm_total_bytes: what goes to the memory of other sockets is told \
+         here and may not be limited",
         Printable(event)
     )]
     Compares {
-        /// The core.
-        core: CoreId,
         /// What it compares.
         event: String,
     },

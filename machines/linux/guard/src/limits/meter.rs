@@ -6,6 +6,7 @@ use super::resctrl::{Counted, Resctrl};
 use crate::cache;
 use solo_model::{Bandwidth, Bytes, Duration};
 use solo_store::Dir;
+use std::collections::BTreeSet;
 
 /// What a second has of nanoseconds.
 const SECOND: Duration = Duration::from_millis(1000);
@@ -17,7 +18,6 @@ const TOTAL: &str = "mbm_total_bytes";
 /// Limits that are set. As long as it is there, other guards are told that these CPUs are taken.
 #[derive(Debug)]
 pub struct Watch<'p> {
-    plan: &'p Plan,
     resctrl: &'p Resctrl,
     rows: Vec<Row>,
     doubts: Vec<LimitDoubt>,
@@ -88,7 +88,7 @@ impl<'p> Watch<'p> {
     ) -> Self {
         let rows =
             plan.limits().iter().zip(said).map(|(limit, said)| Row::new(limit.clone(), said)).collect();
-        let mut watch = Self { plan, resctrl, rows, doubts, looked: now, _claims: claims };
+        let mut watch = Self { resctrl, rows, doubts, looked: now, _claims: claims };
         watch.read(now);
         watch
     }
@@ -105,13 +105,12 @@ impl<'p> Watch<'p> {
         if now.saturating_sub(self.looked) >= SHORTEST {
             self.read(now);
         }
-        let Self { plan, resctrl, rows, mut doubts, .. } = self;
-        let compared = plan.limits().iter().map(|limit| (limit.core, resctrl.compared(&limit.group)));
-        let counted: Vec<_> =
-            compared.zip(&rows).filter(|(_, row)| !row.is_uncounted).map(|(one, _)| one).collect();
+        let Self { resctrl, rows, mut doubts, .. } = self;
         doubts.extend(rows.iter().flat_map(Row::doubts));
-        let others = counted.into_iter().filter(|(_, event)| event != TOTAL);
-        doubts.extend(others.map(|(core, event)| LimitDoubt::Compares { core, event }));
+        let counted = rows.iter().filter(|row| !row.is_uncounted);
+        let compared: BTreeSet<String> = counted.map(|row| resctrl.compared(&row.limit.group)).collect();
+        let others = compared.into_iter().filter(|event| event != TOTAL);
+        doubts.extend(others.map(|event| LimitDoubt::Compares { event }));
         let tallies = rows.iter().map(|row| row.tally(&doubts)).collect();
         (tallies, doubts)
     }

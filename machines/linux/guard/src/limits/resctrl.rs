@@ -9,7 +9,7 @@ use solo_store::{Dir, StoreError};
 use std::path::Path;
 
 /// What the list of mounts says at most, in bytes.
-const MOUNTS_MAX: u64 = 1 << 20;
+const MOUNTS_MAX: u64 = 16 << 20;
 /// What a file of resctrl says at most, in bytes: a value of a setting is no longer.
 const FILE_MAX: u64 = 4096;
 /// What is shown of a file that says something else than it should, in characters.
