@@ -8,6 +8,9 @@ use solo_guard::{Actuator, Fate, Guard, GuardError, JOURNAL, Setting, restore};
 use solo_model::{Bandwidth, CoreId, Duration};
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::process::Command;
 use tempfile::TempDir;
 
 const MIB: u64 = 1 << 20;
@@ -135,6 +138,51 @@ fn what_a_guard_that_was_killed_has_left_is_put_back() {
                 assert!(again.settings.is_empty());
             }
         }
+    }
+}
+
+/// Not a test: the guard of the test below, which ends in the middle.
+#[test]
+fn child() {
+    let (Ok(root), Ok(state), Ok(step)) = (
+        std::env::var("SOLO_LIMITS_ROOT"),
+        std::env::var("SOLO_LIMITS_STATE"),
+        std::env::var("SOLO_LIMITS_STEP"),
+    ) else {
+        return;
+    };
+    let (root, state) = (Path::new(&root), Path::new(&state));
+    let step: usize = step.parse().unwrap();
+    let kernel = Kernel::again(root, state);
+    let budgets = [(CoreId(1), Bandwidth::new(800 * MIB)), (CoreId(3), Bandwidth::new(300 * MIB))];
+    let resctrl = kernel.resctrl();
+    let plan = Plan::of(&budgets, &resctrl, OWNER).unwrap();
+    let mut guard = Guard::start(state, kernel.clone()).unwrap().0;
+    (kernel.memory.borrow_mut().dies, kernel.memory.borrow_mut().aborts) =
+        (Some((step / 2, step % 2 == 1)), true);
+    let _watch = set(&plan, &resctrl, &mut guard, at(0)).unwrap();
+    std::process::abort();
+}
+
+/// A process that is gone, its journal in its folder: the next guard there puts everything back before it begins.
+#[test]
+fn the_next_guard_puts_back_what_a_process_that_ended_has_left() {
+    for step in 0..=12 {
+        let world = World::new();
+        let before = world.kernel.all();
+        let script = "ulimit -c 0; exec \"$0\" --exact child --nocapture >/dev/null 2>&1";
+        let mut shell = Command::new("/bin/sh");
+        shell.args(["-c", script]).arg(std::env::current_exe().unwrap());
+        shell.env("SOLO_LIMITS_ROOT", &world.kernel.root).env("SOLO_LIMITS_STATE", world.state.path());
+        let mut child = shell.env("SOLO_LIMITS_STEP", step.to_string()).spawn().unwrap();
+        let its_own = world.kernel.root.join(format!("proc/{}", child.id()));
+        assert_eq!(child.wait().unwrap().signal(), Some(6), "{step}");
+        assert_eq!(world.kernel.groups().len(), [0, 1, 1, 1, 1, 1, 1, 2][step.min(7)], "{step}");
+        fs::remove_dir_all(its_own).unwrap();
+        let (guard, restored) = Guard::start(world.state.path(), world.kernel.clone()).unwrap();
+        assert!(restored.is_whole(), "{step}: {restored:?}");
+        assert_eq!(world.kernel.all(), before, "{step}");
+        assert!(guard.undo().settings.is_empty());
     }
 }
 

@@ -67,7 +67,8 @@ mod tests {
             limits_of(&regulation).unwrap_err().to_string()
         };
         let enforcer = "; the back ends occupier and sched-ext have an enforcer that does";
-        let cases: [(fn(&mut Regulation), &str, &str); 8] = [
+        type Asks = fn(&mut Regulation);
+        let cases: [(Asks, &str, &str); 8] = [
             (|of| of.reclaim = Reclaim::Peers, "reclaiming what others do not use", enforcer),
             (|of| of.sharing = Sharing::Proportional, "sharing what is left", enforcer),
             (|of| of.charge_per_mille = 1, "charging a thread for the time that it was stopped", enforcer),

@@ -33,6 +33,8 @@ pub struct Memory {
     pub classes: usize,
     /// Everything stops at this write, before or after it was made.
     pub dies: Option<(usize, bool)>,
+    /// The process ends there.
+    pub aborts: bool,
 }
 
 #[derive(Clone)]
@@ -60,10 +62,7 @@ impl Kernel {
             fs::create_dir_all(root.join(format!("sys/devices/system/cpu/cpu{cpu}"))).unwrap();
         }
         fs::write(root.join("proc/sys/kernel/random/boot_id"), "one\n").unwrap();
-        let memory = Memory { journal: state.join(JOURNAL), classes: 8, ..Memory::default() };
-        let memory = Rc::new(RefCell::new(memory));
-        let kernel = Self { root: root.to_owned(), machine: Machine::below(root).unwrap(), memory };
-        kernel.mounted(Self::MOUNTED);
+        let kernel = Self::again(root, state);
         for (file, content) in [
             ("info/MB/min_bandwidth", "10\n"),
             ("info/MB/bandwidth_gran", "10\n"),
@@ -77,6 +76,15 @@ impl Kernel {
         ] {
             kernel.put(file, content);
         }
+        kernel
+    }
+
+    /// The same machine for another process.
+    pub fn again(root: &Path, state: &Path) -> Self {
+        let memory = Memory { journal: state.join(JOURNAL), classes: 8, ..Memory::default() };
+        let machine = Machine::below(root).unwrap();
+        let kernel = Self { root: root.to_owned(), machine, memory: Rc::new(RefCell::new(memory)) };
+        kernel.mounted(Self::MOUNTED);
         kernel
     }
 
@@ -267,12 +275,17 @@ impl Actuator for Kernel {
     fn set(&mut self, setting: &Setting, value: &str) -> Result<(), StoreError> {
         self.is_noted(setting, value);
         let (at, dies) = (self.memory.borrow().writes.len(), self.memory.borrow().dies);
+        let aborts = self.memory.borrow().aborts;
         if dies.is_some_and(|(step, made)| step < at || (step == at && !made)) {
+            if aborts {
+                std::process::abort();
+            }
             return Err(refused(setting, 5));
         }
         self.memory.borrow_mut().writes.push((setting.clone(), value.to_owned()));
         self.write(setting, value)?;
         match dies {
+            Some((step, true)) if step == at && aborts => std::process::abort(),
             Some((step, true)) if step == at => Err(refused(setting, 5)),
             _ => Ok(()),
         }
