@@ -392,6 +392,24 @@ pub(crate) struct Study {
 pub(crate) enum StudyCommand {
     /// Put the shards of a study together and write its results
     Merge(StudyMerge),
+    /// Fit tables of overheads that grow with the number of threads to published curves
+    Fit(StudyFit),
+}
+
+/// A fit.
+#[derive(Args, Debug)]
+pub(crate) struct StudyFit {
+    /// The file of the fit
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub(crate) file: PathBuf,
+    /// So many sets for each cap instead of the file's
+    #[arg(long, value_name = "N")]
+    pub(crate) sets: Option<u64>,
+    /// Write the tables to this folder, one file each
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) write: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) show: Show,
 }
 
 /// A study and its size.

@@ -54,6 +54,7 @@ documents! {
     Codes "codes" 1 "solo explain --json";
     Figures "figures" 2 "solo plot --json; figures.json";
     Study "study" 2 "solo study --json; summary.json";
+    StudyFit "study-fit" 1 "solo study fit --json";
     Tests "tests" 1 "solo prove --list --json";
     Peer "peer" 1 "solo prove --peer CMD --json";
     Recorded "recorded" 1 "solo record --json";

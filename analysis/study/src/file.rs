@@ -162,7 +162,7 @@ fn thesis_slack(utilization: &str, cores: u32) -> f64 {
 }
 
 /// Larger files are no studies, and no tables of overheads.
-const LARGEST_FILE: u64 = 16 << 20;
+pub(crate) const LARGEST_FILE: u64 = 16 << 20;
 
 /// Reads a study file.
 ///
@@ -438,7 +438,7 @@ fn delay(kib: u64, sets: &WorkingSets) -> Result<(Option<Bytes>, Duration), Stri
     Ok((Some(size), Duration::new(loss)))
 }
 
-fn overheads(name: &str, path: &Path) -> Result<OverheadTable, String> {
+pub(crate) fn overheads(name: &str, path: &Path) -> Result<OverheadTable, String> {
     let beside = path.parent().unwrap_or(Path::new(""));
     let text = match name {
         "epos" => EPOS.to_owned(),

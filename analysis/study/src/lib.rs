@@ -17,6 +17,12 @@
 
 mod error;
 mod file;
+#[allow(
+    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects,
+    reason = "works on plans that were read and checked"
+)]
+mod fit;
 mod journal;
 mod plan;
 #[allow(clippy::indexing_slicing, clippy::arithmetic_side_effects, reason = "counts rows that fit the plan")]
@@ -33,8 +39,9 @@ mod version;
 
 pub use error::StudyError;
 pub use file::{Overrides, load, parse};
+pub use fit::{FitPlan, FitReport, FittedTable, SentenceReport, TargetReport, load as load_fit};
 pub use plan::{Block, Curve, Distribution, Inflation, Shard, StudyPlan, Utilizations};
-pub use results::{CurveSummary, DistributionSummary, Results, Summary};
+pub use results::{CurvePoint, CurveSummary, DistributionSummary, Results, Summary};
 pub use run::{Collection, Ended, Progress, judge, merge, run};
 pub use sets::draw;
 pub use store::{Written, write_all};

@@ -30,6 +30,8 @@ pub enum FileKind {
     IoTable,
     /// Distributions of task sets and tests.
     Study,
+    /// Published curves, and tables of overheads to fit to them: `solo study fit`.
+    Fit,
     /// Figures over the variants of a scenario.
     Figures,
     /// Virtual counters for a watch.
@@ -98,6 +100,7 @@ impl FileKind {
             Self::Overheads => "an overhead file",
             Self::IoTable => "a file of avionics partitions",
             Self::Study => "a study file",
+            Self::Fit => "a file of a fit",
             Self::Figures => "a file of figures",
             Self::Module => "a monitoring module",
             Self::Model => "a model file",
@@ -136,6 +139,7 @@ impl FileKind {
             }
             Self::IoTable => "`solo io` reads files of avionics partitions",
             Self::Study => "`solo study` reads study files",
+            Self::Fit => "`solo study fit` reads files of fits",
             Self::Figures => "`solo plot` reads files of figures",
             Self::Module => "`solo watch --with` reads monitoring modules",
             Self::Model => "a scenario names it as the `model` of its [scheduler.monitor]",
@@ -168,6 +172,8 @@ fn of_toml(tree: &Table) -> Option<FileKind> {
         FileKind::Scenario
     } else if lists("figure") {
         FileKind::Figures
+    } else if lists("target") && opens("studies") {
+        FileKind::Fit
     } else if opens("caps") || lists("curve") {
         FileKind::Study
     } else if lists("side") && has("model") {

@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 
 const SCENARIO: &[FileKind] = &[FileKind::Scenario];
 const PLATFORM: &[FileKind] = &[FileKind::Platform];
+const STUDY: &[FileKind] = &[FileKind::Study];
+const FIT: &[FileKind] = &[FileKind::Fit];
 const TRACE: &[FileKind] = &[FileKind::Trace];
 const RUN: &[FileKind] = &[FileKind::Folder(Kind::Run)];
 const RUNS: &[FileKind] = &[FileKind::Folder(Kind::Run), FileKind::Folder(Kind::Comparison)];
@@ -70,8 +72,12 @@ impl Command {
 }
 
 fn study(command: Option<&StudyCommand>, file: Option<&Path>) -> Vec<Input> {
-    let merged = command.and_then(|StudyCommand::Merge(merge)| merge.run.file.as_deref());
-    merged.or(file).map(|file| (file.to_owned(), &[FileKind::Study][..])).into_iter().collect()
+    let (given, wanted) = match command {
+        Some(StudyCommand::Merge(merge)) => (merge.run.file.as_deref(), STUDY),
+        Some(StudyCommand::Fit(fit)) => (Some(fit.file.as_path()), FIT),
+        None => (file, STUDY),
+    };
+    given.map(|file| (file.to_owned(), wanted)).into_iter().collect()
 }
 
 fn measured(command: &MeasureCommand) -> Vec<Input> {

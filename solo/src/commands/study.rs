@@ -1,6 +1,7 @@
 //! `solo study`: sweeps over drawn task sets, in shards if wanted.
 
 mod dask;
+mod fit;
 
 use crate::cli::{Study, StudyCommand, StudyRun};
 use crate::exit::{Exit, Failure};
@@ -28,6 +29,7 @@ pub(crate) fn run(options: &Study) -> Result<Exit, Failure> {
             }
             finish(&merge.run, &plan, &out, &dirs, None)
         }
+        Some(StudyCommand::Fit(options)) => fit::run(options),
         None => match &options.dask {
             Some(address) => apart(&options.run, address),
             None => sweep(&options.run, options.shard.unwrap_or(Shard::WHOLE), options.threads),

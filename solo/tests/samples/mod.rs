@@ -147,6 +147,7 @@ pub(crate) fn answers(folder: &Path) -> Samples {
     let weighted =
         ["study", "studies/thesis-fig-68.toml", "--sets", "1", "--caps-every", "60", "--json", "--out"];
     add("study", answer(&[&weighted[..], &[&at("weighted")]].concat()));
+    add("study-fit", answer(&["study", "fit", "studies/fits/thesis-5-9.toml", "--sets", "1", "--json"]));
     add("tests", answer(&["prove", "--list", "--json"]));
     add("peer", peer());
     traces(folder, &mut add);

@@ -148,7 +148,8 @@ impl<'a> Judge<'a> {
             .collect()
     }
 
-    fn judge(&self, distribution: usize, tasks: &[Task]) -> Vec<Found> {
+    /// The verdicts on a set of a distribution, a curve each.
+    pub(crate) fn judge(&self, distribution: usize, tasks: &[Task]) -> Vec<Found> {
         let mut inflated: Vec<Option<Option<TaskSet>>> = vec![None; self.plan.inflations.len()];
         let mut known: Vec<Known> = vec![Known::new(); self.plan.inflations.len()];
         let curves = self.plan.curves.iter().zip(&self.tests[distribution]);
