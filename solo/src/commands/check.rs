@@ -98,6 +98,9 @@ struct Checked {
     /// Tasks whose declared execution times hold only as measured alone, for their work uses memory that other tasks use
     /// too. Where there are any, `proved` becomes `conditional`.
     measured_alone: Vec<String>,
+    /// The kernel's own paths touch caches.
+    #[serde(skip)]
+    kernel_touches: bool,
     /// Devices that move data by themselves.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     devices: Vec<String>,
@@ -214,6 +217,11 @@ fn check(experiment: &Experiment) -> Checked {
             .iter()
             .map(|&task| experiment.tasks[task].name.clone())
             .collect(),
+        kernel_touches: experiment
+            .isolation
+            .memory
+            .as_ref()
+            .is_some_and(|memory| memory.kernel_data.is_some()),
         devices: experiment.devices.iter().map(|device| device.name.clone()).collect(),
         overloads: judged.overloads.iter().map(|overload| overloaded(experiment, overload)).collect(),
         tasks,

@@ -130,9 +130,10 @@ impl Costs {
         Some(time.max(1))
     }
 
-    /// A section of two lock operations, computation apart.
-    pub(super) fn of_a_section(&self) -> u64 {
-        2 * (self.scd + self.cxs)
+    /// A section of so many lock operations, computation apart: a lock that is taken or given back within it may raise or lower the
+    /// holder, and then the kernel chooses.
+    pub(super) fn of_a_section(&self, operations: u64) -> u64 {
+        operations.saturating_mul(self.scd.saturating_add(self.cxs))
     }
 
     /// What interrupts one core, as tasks that come before all others: the ticks, each release and each waking up of a

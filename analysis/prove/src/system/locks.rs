@@ -61,7 +61,8 @@ impl Analysis<'_> {
         for (rank, &task) in self.order.iter().enumerate() {
             for section in &self.system.tasks[task].sections {
                 // It lasts as long as its computation, or as the whole job where that isn't known.
-                let known = section.length.map(|length| length.saturating_add(self.costs.of_a_section()));
+                let paths = self.costs.of_a_section(section.operations);
+                let known = section.length.map(|length| length.saturating_add(paths));
                 let length = match (known, (self.counted)(task)) {
                     (Some(known), Some(whole)) => known.min(whole),
                     (known, whole) => known.or(whole).ok_or(Open::NoWcet(task))?,

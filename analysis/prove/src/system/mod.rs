@@ -66,6 +66,8 @@ pub struct System {
     pub(crate) partitions: Option<Partitions>,
     /// Devices move data by themselves.
     pub(crate) devices: bool,
+    /// The kernel's own paths touch caches.
+    pub(crate) kernel_data: bool,
     /// What memory that others use adds, where bandwidth is regulated; or why that is not bounded.
     pub(crate) interference: Option<Result<Interference, Unbounded>>,
 }
@@ -410,12 +412,13 @@ impl System {
         here.into_iter().zip(found).collect()
     }
 
-    /// The tasks whose declared times hold only as measured: they use memory, and so does another task, or a device that no bound
-    /// counts.
+    /// The tasks whose declared times hold only as measured: they use memory, and so does another task, a device that no bound
+    /// counts, or the kernel on behalf of another task.
     fn measured_alone(&self) -> Vec<usize> {
         let promised = |&task: &usize| self.tasks[task].touches && self.tasks[task].deadline.is_some();
         let tasks = (0..self.tasks.len()).filter(promised);
-        let uncounted = self.devices && !matches!(self.interference, Some(Ok(_)));
+        let beside = self.devices || (self.kernel_data && self.tasks.len() > 1);
+        let uncounted = beside && !matches!(self.interference, Some(Ok(_)));
         tasks.filter(|&task| uncounted || self.disturbers(task).next().is_some()).collect()
     }
 

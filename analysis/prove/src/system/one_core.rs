@@ -188,6 +188,8 @@ struct Found {
     needs: u64,
     /// Kernel paths of other jobs, which may be charged to the job that they interrupt.
     foreign: u64,
+    /// All tasks, this one too, release a job together when the busy period begins.
+    together: bool,
     parts: Vec<Part>,
 }
 
@@ -216,13 +218,15 @@ impl Analysis<'_> {
                     parts: ranked(self.with_jitter(task, parts)),
                 })
             }
-            Ok(Found { response: Response::Late, needs, parts, .. }) => TaskFinding::NotProved(Gap {
-                needs: Duration::new(needs).saturating_add(member.jitter),
-                has: member.deadline.unwrap_or(Duration::ZERO),
-                exact: self.is_exact(task),
-                by,
-                parts: ranked(self.with_jitter(task, parts)),
-            }),
+            Ok(Found { response: Response::Late, needs, parts, together, .. }) => {
+                TaskFinding::NotProved(Gap {
+                    needs: Duration::new(needs).saturating_add(member.jitter),
+                    has: member.deadline.unwrap_or(Duration::ZERO),
+                    exact: together && self.is_exact(task),
+                    by,
+                    parts: ranked(self.with_jitter(task, parts)),
+                })
+            }
         }
     }
 
@@ -241,12 +245,27 @@ impl Analysis<'_> {
             member.sections.is_empty() && member.sleeps == 0 && member.step == Some(Duration::ZERO)
         };
         let peers = |&other: &usize| self.system.peers(task, other);
-        self.order.iter().all(simple)
+        // Where the clock never releases all of them at once the worst case need not happen.
+        let first = self.system.tasks[task].offset;
+        let delays = self.order.iter().filter(|&&other| self.delays_by_execution(other, task));
+        let aligned =
+            first.is_some() && delays.clone().all(|&other| self.system.tasks[other].offset == first);
+        aligned
+            && self.order.iter().all(simple)
             && !self.order.iter().any(peers)
             && self.system.tasks[task].jitter.is_zero()
             && self.interrupts.is_empty()
             && self.memory.is_none()
             && self.system.domains[self.system.tasks[task].domain].is_exact()
+    }
+
+    /// True where jobs of `other` may come before those of `task`.
+    fn delays_by_execution(&self, other: usize, task: usize) -> bool {
+        let rank = |task: usize| self.order.iter().position(|&at| at == task);
+        match self.system.policy.criterion.facts().theory {
+            Theory::Edf => self.system.tasks[other].class <= self.system.tasks[task].class,
+            Theory::Fixed(_) | Theory::None => rank(other) <= rank(task),
+        }
     }
 
     fn theorem(&self) -> &'static str {
@@ -387,7 +406,8 @@ impl Analysis<'_> {
         });
         let foreign = foreign.fold(charged, u64::saturating_add);
         let sum: u64 = parts.iter().fold(0, |sum, part| sum.saturating_add(part.amount.get()));
-        Ok(Found { response, needs: sum.max(own.d().saturating_add(1)), foreign, parts })
+        let needs = sum.max(own.d().saturating_add(1));
+        Ok(Found { response, needs, foreign, together: true, parts })
     }
 
     /// What comes before all tasks within a window: times between windows of the partition, memory that serves others, interrupts.
@@ -501,7 +521,12 @@ impl Analysis<'_> {
         }
         let sum: u64 = parts.iter().fold(0, |sum, part| sum.saturating_add(part.amount.get()));
         let needs = sum.saturating_sub(release).max(own.d().saturating_add(1));
-        Ok(Found { response: worst.response, needs, foreign, parts })
+        // Of jobs due at the same time any may come first.
+        let ties = |&(&other, it): &(&usize, &Task)| {
+            other != task && due.checked_sub(it.d()).is_some_and(|room| room.is_multiple_of(it.t()))
+        };
+        let together = release.is_multiple_of(own.t()) && !band.iter().zip(&tasks).any(|both| ties(&both));
+        Ok(Found { response: worst.response, needs, foreign, together, parts })
     }
 }
 

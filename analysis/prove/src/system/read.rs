@@ -91,6 +91,7 @@ pub(super) fn system(experiment: &Experiment) -> System {
         loads: loads(experiment, used),
         partitions: experiment.isolation.partitions.clone(),
         devices: !experiment.devices.is_empty(),
+        kernel_data: experiment.isolation.memory.as_ref().is_some_and(|memory| memory.kernel_data.is_some()),
         interference: experiment
             .isolation
             .bandwidth

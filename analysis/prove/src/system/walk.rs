@@ -47,6 +47,8 @@ pub(crate) struct Section {
     pub(crate) locks: Vec<usize>,
     /// How long it computes in it; `None` where it touches memory.
     pub(crate) length: Option<u64>,
+    /// Lock operations in it, those that begin and end it among them.
+    pub(crate) operations: u64,
     /// It sleeps in it.
     pub(crate) sleeps: bool,
 }
@@ -57,6 +59,7 @@ struct Mark {
     computed: u64,
     touches: u64,
     sleeps: u64,
+    operations: u64,
 }
 
 /// A walk over the steps of a job.
@@ -78,7 +81,6 @@ pub(super) struct Walk<'a> {
 
 /// What grows with each round.
 struct Counts {
-    operations: u64,
     sleeps: u64,
     asleep: u64,
     least: u64,
@@ -111,6 +113,7 @@ impl<'a> Walk<'a> {
         // Of a stretch that has no end.
         walk.profile.sections.append(&mut walk.within);
         walk.profile.computed = walk.now.computed;
+        walk.profile.operations = walk.now.operations;
         walk.profile
     }
 
@@ -183,8 +186,8 @@ impl<'a> Walk<'a> {
     }
 
     fn counts(&self) -> Counts {
-        let Profile { operations, sleeps, asleep, least, .. } = self.profile;
-        Counts { operations, sleeps, asleep, least }
+        let Profile { sleeps, asleep, least, .. } = self.profile;
+        Counts { sleeps, asleep, least }
     }
 
     fn names_held(&self) -> Vec<usize> {
@@ -198,7 +201,7 @@ impl<'a> Walk<'a> {
 
     /// True for a semaphore, which is noted.
     fn is_semaphore(&mut self, lock: LockId) -> bool {
-        self.profile.operations = self.profile.operations.saturating_add(1);
+        self.now.operations = self.now.operations.saturating_add(1);
         let semaphore = matches!(self.protocols.get(lock.index()), Some(LockProtocol::Semaphore { .. }));
         if semaphore && !self.profile.semaphores.contains(&lock.index()) {
             self.profile.semaphores.push(lock.index());
@@ -243,9 +246,12 @@ impl<'a> Walk<'a> {
 
     fn section(&self, locks: Vec<usize>, since: Mark) -> Section {
         let known = self.now.touches == since.touches;
+        // It began when its first lock had been taken.
+        let operations = self.now.operations.saturating_sub(since.operations).saturating_add(1);
         Section {
             locks,
             length: known.then(|| self.now.computed.saturating_sub(since.computed)),
+            operations,
             sleeps: self.now.sleeps != since.sleeps,
         }
     }
@@ -263,11 +269,11 @@ impl<'a> Walk<'a> {
         let grown =
             |now: u64, before: u64| now.saturating_add(now.saturating_sub(before).saturating_mul(more));
         let profile = &mut self.profile;
-        profile.operations = grown(profile.operations, before.operations);
         profile.sleeps = grown(profile.sleeps, before.sleeps);
         profile.asleep = grown(profile.asleep, before.asleep);
         profile.least = grown(profile.least, before.least);
         self.now.computed = grown(self.now.computed, now.computed);
+        self.now.operations = grown(self.now.operations, now.operations);
     }
 }
 
@@ -295,8 +301,8 @@ mod tests {
             &[LockProtocol::Ceiling, LockProtocol::Ceiling, LockProtocol::Semaphore { units: 1 }],
         )
     }
-    fn section(locks: &[usize], length: u64) -> Section {
-        Section { locks: locks.to_vec(), length: Some(ms(length).get()), sleeps: false }
+    fn section(locks: &[usize], length: u64, operations: u64) -> Section {
+        Section { locks: locks.to_vec(), length: Some(ms(length).get()), operations, sleeps: false }
     }
 
     #[test]
@@ -304,7 +310,7 @@ mod tests {
         let round = vec![take(0), compute(2), give(0), compute(1)];
         let found = walk(&[compute(1), Step::Repeat { times: 3, steps: round }]);
         assert_eq!(found.computed, ms(10).get());
-        assert_eq!((found.operations, found.sections), (6, vec![section(&[0], 2)]));
+        assert_eq!((found.operations, found.sections), (6, vec![section(&[0], 2, 2)]));
         assert!(found.kept.is_empty());
     }
 
@@ -312,9 +318,18 @@ mod tests {
     #[test]
     fn sections_that_overlap_are_one() {
         let nested = walk(&[take(0), compute(2), take(1), compute(1), give(1), compute(2), give(0)]);
-        assert_eq!(nested.sections, [section(&[1], 1), section(&[0], 5)]);
+        assert_eq!(nested.sections, [section(&[1], 1, 2), section(&[0], 5, 4)]);
         let chained = walk(&[take(0), compute(2), take(1), compute(1), give(0), compute(2), give(1)]);
-        assert_eq!(chained.sections, [section(&[0, 1], 5)]);
+        assert_eq!(chained.sections, [section(&[0, 1], 5, 4)]);
+    }
+
+    /// What is held over a repetition holds all operations of all its rounds.
+    #[test]
+    fn a_section_counts_the_operations_within_it() {
+        let round = vec![take(1), compute(1), give(1)];
+        let found = walk(&[take(0), Step::Repeat { times: 3, steps: round }, give(0)]);
+        assert_eq!(found.sections, [section(&[1], 1, 2), section(&[0], 3, 8)]);
+        assert_eq!(found.operations, 8);
     }
 
     #[test]

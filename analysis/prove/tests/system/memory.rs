@@ -9,7 +9,7 @@ use solo_model::task::Release;
 use solo_model::units::Duration;
 use solo_model::{Bytes, Experiment};
 use solo_prove::Effort;
-use solo_prove::system::{KERNEL_BLOCKS, Open, System, TaskFinding, Unbounded};
+use solo_prove::system::{KERNEL_BLOCKS, Open, Overall, System, TaskFinding, Unbounded};
 use solo_scenario::Platforms;
 use std::fmt::Write;
 use std::path::Path;
@@ -70,6 +70,40 @@ fn experiment(text: &str) -> Option<Experiment> {
 #[test]
 fn memory_work_below_never_breaks_the_bounds_of_tasks_that_compute() {
     never_breaks(&|_, _| {});
+}
+
+/// What the kernel reads for other tasks pushes out lines of a task whose time was measured without them: its bound is conditional.
+#[test]
+fn a_time_measured_alone_does_not_hold_beside_what_the_kernel_touches_for_others() {
+    let text = |others: u64, touches: &str| {
+        let mut text = format!(
+            "name = \"walks\"\nplatform = \"p4080\"\nduration = \"20ms\"\n[scheduler]\npolicy = \"P-FP\"\n[isolation.memory]\n\
+             kernel-touches = \"{touches}\"\n"
+        );
+        if touches == "yes" {
+            text += "kernel-walks = \"256KiB\"\n";
+        }
+        text += "[[task]]\nname = \"t\"\nclass = \"hard\"\npriority = 0\ncore = 0\nperiod = \"20ms\"\nwcet = \"1150us\"\n\
+                 work = [{ sweep = \"100KiB\", passes = 60 }]\n";
+        for other in 1..=others {
+            let _ = write!(
+                text,
+                "[[task]]\nname = \"d{other}\"\nclass = \"hard\"\npriority = {other}\ncore = 0\nperiod = \"20ms\"\n\
+                 offset = \"{other}00us\"\nwork = [{{ compute = \"1us\" }}]\n"
+            );
+        }
+        experiment(&text).expect("a scenario")
+    };
+    let judged = |experiment: &Experiment| System::of(experiment).judge(&mut Effort::default());
+    let beside = text(9, "yes");
+    assert_eq!(judged(&beside).overall(), Overall::Conditional);
+    assert_eq!(judged(&beside).measured_alone, [0]);
+    // It takes 1.14 ms alone, and far more than what was declared beside them.
+    assert!(simulated(&beside, &proofs(&beside)).expect("it runs").is_some());
+    for alone in [text(0, "yes"), text(9, "no")] {
+        assert_eq!(judged(&alone).overall(), Overall::Proved);
+        assert_eq!(simulated(&alone, &proofs(&alone)), Ok(None));
+    }
 }
 
 /// The same where the kernel's own paths miss caches as well: beside what they cost, or on top of it.

@@ -326,6 +326,65 @@ fn overload_is_told_where_there_is_one() {
     assert_eq!(overloads(&full)[0].asked_per_mille, 1001);
 }
 
+/// What is held over sections of another lock lasts as long as the kernel's paths within it: each time that the inner lock is taken and
+/// given back the holder rises and falls, and the kernel chooses.
+#[test]
+fn a_section_lasts_as_long_as_the_paths_of_those_within_it() {
+    for criterion in [Criterion::Rm, Criterion::StaticPriority, Criterion::Edf] {
+        let moment = |nanoseconds| Step::Compute(Span::exactly(Duration::new(nanoseconds)));
+        let round = vec![take(1), moment(1), give(1)];
+        let many = Step::Repeat { times: 300, steps: round };
+        let inner = task(0, 2, vec![take(1), moment(10_000), give(1)]);
+        let outer = task(1, 4, vec![take(0), moment(10_000), give(0)]);
+        let below = task(2, 7, vec![take(0), many, give(0)]);
+        let mut nested = experiment(Scope::Partitioned, criterion, vec![inner, outer, below]);
+        nested.overheads = OverheadTable::free();
+        let rows = nested.overheads.steps.iter_mut();
+        rows.for_each(|row| *row = vec![(0, Duration::new(500))]);
+        for (member, offset) in nested.tasks.iter_mut().zip([1_900_000, 10_000, 0]) {
+            let period = member.release.period().unwrap_or(ms(1));
+            member.release = Release::Periodic { offset: Duration::new(offset), period };
+        }
+        assert!(proved_and_kept(&nested), "{criterion:?}");
+        nested.tasks[1].deadline = Some(Duration::new(100_000));
+        if criterion != Criterion::Edf {
+            assert_eq!(overall(&nested), Overall::NotProved, "{criterion:?}");
+        }
+    }
+}
+
+/// A job can be late only where the clock releases together what delays it: offsets may keep it in time for ever.
+#[test]
+fn what_is_never_released_together_is_not_refuted() {
+    let refuted = |experiment: &Experiment| -> Vec<Option<bool>> {
+        let judged = System::of(experiment).judge(&mut Effort::default());
+        let exact = |outcome: &TaskFinding| match outcome {
+            TaskFinding::NotProved(gap) => Some(gap.exact),
+            _ => None,
+        };
+        judged.tasks.iter().map(|task| exact(&task.outcome)).collect()
+    };
+    let late = |period, c, d| Task { deadline: Some(ms(d)), ..task(0, period, vec![compute(c)]) };
+    for criterion in [Criterion::Rm, Criterion::Edf] {
+        let mut apart = experiment(Scope::Partitioned, criterion, vec![late(10, 4, 6), late(10, 4, 5)]);
+        let together = match criterion {
+            Criterion::Rm => [None, Some(true)],
+            // The second would have to be released 1 ms after the first.
+            _ => [Some(true), Some(false)],
+        };
+        assert_eq!(refuted(&apart), together, "{criterion:?}");
+        apart.tasks[1].release = Release::Periodic { offset: ms(5), period: ms(10) };
+        assert!(!misses(&apart) && overall(&apart) == Overall::NotProved);
+        assert!(refuted(&apart).iter().all(|exact| *exact != Some(true)), "{criterion:?}");
+    }
+    // The first would be late if it were released 1 ms after the second, which it never is.
+    let phases = experiment(Scope::Partitioned, Criterion::Edf, vec![late(6, 3, 4), late(100, 3, 5)]);
+    assert_eq!(refuted(&phases), [Some(false), Some(true)]);
+    // Of two that are due together the first in the file comes first.
+    let ties = experiment(Scope::Partitioned, Criterion::Edf, vec![late(20, 3, 5), late(20, 3, 5)]);
+    assert_eq!(refuted(&ties), [Some(false), Some(false)]);
+}
+
 /// Thesis 2.4.1.1: response times 2, 7 and 26 of tasks (2, 10), (5, 15), (10, 25); the third is late by one.
 #[test]
 fn the_thesis_example_is_explained_and_mended() {

@@ -76,8 +76,9 @@ fn supposed(checked: &Checked) -> String {
             [one] => format!(" or device {one}"),
             several => format!(" or devices {}", shortened(several)),
         };
+        let kernel = if checked.kernel_touches { ", or the kernel for them," } else { "" };
         text += &format!(
-            "\nConditional: measured alone. The work of {names} uses caches and memory that other tasks{devices} use too. A time \
+            "\nConditional: measured alone. The work of {names} uses caches and memory that other tasks{devices}{kernel} use too. A time \
              that was measured alone does not hold beside them. Measure with all of them running, or isolate them; then \
              --wcet-holds counts the declared times as valid.\n"
         );
