@@ -225,7 +225,7 @@ impl Sweep {
             point,
             settings: settings.clone(),
             refused,
-            held: report.as_ref().map(|report| verdict(report, None).held && report.conserved()),
+            held: report.as_ref().map(|report| verdict(report, None).held),
             tasks: report.iter().flat_map(|report| &report.tasks).map(SweptTask::from).collect(),
         };
         if let Some(refused) = scenario.refused.iter().find(|refused| refused.variant == name) {

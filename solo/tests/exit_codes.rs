@@ -376,3 +376,36 @@ fn a_folder_to_list_has_to_be_there() {
     assert!(String::from_utf8_lossy(&output.stdout).contains("runs"), "{output:?}");
     assert_eq!(code(&list(&["--json"])), Some(0));
 }
+
+/// Two tasks that wait for each other for ever miss nothing before their deadlines have passed: they do not hold either.
+#[test]
+fn a_deadlock_gives_1_however_far_off_deadlines_are() {
+    let task = |name: &str, core: u32, priority: u32, offset: &str, [first, second]: [&str; 2]| {
+        format!(
+            "[[task]]\nname = \"{name}\"\nclass = \"hard\"\ncore = {core}\npriority = {priority}\noffset = \"{offset}\"\n\
+             period = \"10s\"\nwork = [{{ lock = \"{first}\" }}, {{ compute = \"2ms\" }}, {{ lock = \"{second}\" }},\n\
+             {{ unlock = \"{second}\" }}, {{ unlock = \"{first}\" }}]\n"
+        )
+    };
+    let scenario = |second: [&str; 2]| {
+        format!(
+            "name = \"circle\"\nplatform = \"p4080\"\nduration = \"1s\"\n[scheduler]\npolicy = \"P-FP\"\n\
+             [[lock]]\nname = \"a\"\nprotocol = \"plain\"\n[[lock]]\nname = \"b\"\nprotocol = \"plain\"\n{}{}\
+             [[task]]\nname = \"z\"\nclass = \"hard\"\ncore = 1\npriority = 1\nperiod = \"10ms\"\nwork = [{{ compute = \"2ms\" }}]\n",
+            task("x", 0, 0, "1ms", ["a", "b"]),
+            task("y", 0, 1, "0ms", second)
+        )
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("circle.toml");
+    for (second, code) in [(["b", "a"], 1), (["a", "b"], 0)] {
+        std::fs::write(&file, scenario(second)).unwrap();
+        let out = folder.path().join(second[0]);
+        let output = solo().arg("run").arg(&file).args(["--json", "-q", "--out"]).arg(&out).output().unwrap();
+        assert_eq!(output.status.code(), Some(code), "{output:?}");
+        let shown: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        let verdict = &shown["verdict"];
+        assert_eq!(verdict["held"], code == 0, "{verdict}");
+        assert_eq!(verdict["stuck_tasks"].as_u64().unwrap_or(0), if code == 1 { 2 } else { 0 }, "{verdict}");
+    }
+}

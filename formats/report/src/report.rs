@@ -178,6 +178,9 @@ pub struct TaskReport {
     /// Where it closed a circle of waiting tasks, none of which goes on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deadlock: Option<Deadlock>,
+    /// It waits for a lock that never comes free: in a circle, or behind one.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub stuck: bool,
     /// The job that came off worst.
     pub worst: Option<WorstJob>,
 }
@@ -478,4 +481,10 @@ const fn one() -> u64 {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
 const fn is_one(number: &u64) -> bool {
     *number == 1
+}
+
+/// Fields of what seldom happens are not written where it has not.
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde hands references over")]
+const fn is_false(value: &bool) -> bool {
+    !*value
 }

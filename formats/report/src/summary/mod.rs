@@ -4,6 +4,7 @@
 //! histograms, counters into series of a fixed number of bins, the schedule into a ring that is copied
 //! whenever a job comes off worse than all before it.
 
+mod circles;
 mod core;
 mod energy;
 pub(crate) mod guarantee;
@@ -12,6 +13,7 @@ mod schedule;
 mod task;
 mod window;
 
+use self::circles::Circles;
 use self::core::CoreSummary;
 use self::energy::EnergySummary;
 use self::isolation::IsolationSummary;
@@ -39,6 +41,7 @@ pub struct Summary {
     window: WindowKeeper,
     schedule: ScheduleKeeper,
     lock_names: Vec<String>,
+    circles: Circles,
     isolation: IsolationSummary,
     platform: Platform,
     energy: EnergySummary,
@@ -70,6 +73,7 @@ impl Summary {
             overheads: Default::default(),
             window: WindowKeeper::new(),
             schedule: ScheduleKeeper::new(Instant::ZERO, Instant::MAX),
+            circles: Circles::default(),
             lock_names: experiment.locks.iter().map(|lock| lock.name.clone()).collect(),
             isolation: IsolationSummary::new(experiment),
             platform: platform.clone(),
@@ -159,6 +163,7 @@ impl Summary {
             Record::Lock(lock) => {
                 self.lock_names.get(lock.lock.index())?;
                 self.tasks.get_mut(lock.task.index())?.lock(lock);
+                self.circles.lock(lock);
             }
             Record::Sample(sample) => self.sample(sample)?,
             Record::Overhead(record) => {
@@ -279,7 +284,10 @@ impl Summary {
         }
         let names = &self.lock_names;
         let tasks = self.tasks.into_iter().zip(on_core);
-        let tasks: Vec<_> = tasks.map(|(task, on_core)| task.into_report(on_core, names)).collect();
+        let mut tasks: Vec<_> = tasks.map(|(task, on_core)| task.into_report(on_core, names)).collect();
+        for task in self.circles.stuck() {
+            tasks[task.index()].stuck = true;
+        }
         self.doubts.vanished = tasks
             .iter()
             .map(|task| task.released.saturating_sub(task.jobs + task.unfinished + task.skipped))

@@ -64,6 +64,7 @@ impl TaskSummary {
             counts_late: counted,
             lock_waits: Vec::new(),
             deadlock: None,
+            stuck: false,
             worst: None,
         };
         Self {

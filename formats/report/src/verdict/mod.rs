@@ -23,11 +23,11 @@ const EXPLAINED: usize = 3;
 /// Whether deadlines held, and why not.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Verdict {
-    /// True where no deadline was missed, hard or soft, no proved bound was exceeded, each core of a hard task got the memory
-    /// bandwidth that it has reserved, devices moved all of their data in slots of their own, and no hard or soft task ended before its
-    /// time.
+    /// True where no deadline was missed, no proved bound was exceeded, each core of a hard task got the memory bandwidth that it has
+    /// reserved, cores together used no more than is reserved, devices moved all of their data in slots of their own, and no hard or soft
+    /// task ended before its time or waits for a lock that never comes free.
     pub held: bool,
-    /// True where no hard deadline was missed, and no hard task ended before its time.
+    /// True where no hard deadline was missed, and no hard task ended before its time or waits for a lock that never comes free.
     pub hard_held: bool,
     /// Jobs of which it is known whether they met their deadline. A verdict over none proves nothing.
     pub judged: u64,
@@ -37,9 +37,15 @@ pub struct Verdict {
     pub broken_bounds: u64,
     /// Regulation periods in which the core of a hard task did not get what it has reserved.
     pub unmet_periods: u64,
+    /// Regulation periods in which cores together used more than is reserved.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub overdrawn_periods: u64,
     /// Hard and soft tasks that ended before their time.
     #[serde(skip_serializing_if = "is_zero")]
     pub ended_tasks: u64,
+    /// Hard and soft tasks that wait for a lock that never comes free.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub stuck_tasks: u64,
     /// Devices of which a slot was over before all was moved, or began in that of another device of the same core.
     #[serde(skip_serializing_if = "is_zero")]
     pub broken_slots: u64,
@@ -80,6 +86,9 @@ pub fn verdict(report: &Report, baseline: Option<&Report>) -> Verdict {
     let broken: Vec<&DeviceReport> = report.devices.iter().filter(|device| device.is_broken()).collect();
     lines.extend(broken.iter().flat_map(|device| device.broken()));
     let broken_slots = broken.len() as u64;
+    let conservation = report.isolation.as_ref().and_then(|isolation| isolation.conservation);
+    let overdrawn = conservation.filter(|conservation| conservation.violations > 0);
+    lines.extend(overdrawn.map(|conservation| conservation.sentence()));
     if missers.is_empty() {
         lines.extend(lacks.iter().filter_map(|core| core.lack()));
         lines.push(held(report, judged));
@@ -91,10 +100,16 @@ pub fn verdict(report: &Report, baseline: Option<&Report>) -> Verdict {
     }
     lines.extend(doubt(report));
     let ended_tasks = ended.len() as u64;
-    let mut concerned = missers.iter().map(|(_, task)| *task).chain(ended.iter().map(|(task, _)| *task));
+    let stuck: Vec<&TaskReport> =
+        report.tasks.iter().filter(|task| task.stuck && task.class != TaskClass::BestEffort).collect();
+    let (stuck_tasks, overdrawn_periods) =
+        (stuck.len() as u64, overdrawn.map_or(0, |conservation| conservation.violations));
+    let gone = ended.iter().map(|(task, _)| *task).chain(stuck);
+    let mut concerned = missers.iter().map(|(_, task)| *task).chain(gone);
     let hard_held = concerned.all(|task| task.class != TaskClass::Hard);
-    let held =
-        misses == 0 && broken_bounds == 0 && unmet_periods == 0 && broken_slots == 0 && ended_tasks == 0;
+    let broken =
+        [misses, broken_bounds, unmet_periods, overdrawn_periods, broken_slots, ended_tasks, stuck_tasks];
+    let held = broken.iter().all(|&count| count == 0);
     Verdict {
         held,
         hard_held,
@@ -102,8 +117,10 @@ pub fn verdict(report: &Report, baseline: Option<&Report>) -> Verdict {
         misses,
         broken_bounds,
         unmet_periods,
+        overdrawn_periods,
         broken_slots,
         ended_tasks,
+        stuck_tasks,
         lines,
     }
 }

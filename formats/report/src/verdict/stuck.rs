@@ -10,6 +10,7 @@ const NAMED: usize = 3;
 /// Sentences about deadlocks, overloaded cores and jobs that were given up, the gravest first.
 pub(super) fn told(report: &Report) -> Vec<String> {
     let mut lines: Vec<String> = report.tasks.iter().filter_map(deadlock).take(NAMED).collect();
+    lines.extend(forever(report));
     lines.extend(overload(report));
     lines.extend(backlog(report));
     lines
@@ -23,6 +24,22 @@ fn deadlock(task: &TaskReport) -> Option<String> {
          goes on.",
         task.name, circle.name
     ))
+}
+
+/// Tasks that wait for a lock that never comes free, in a circle or behind one.
+fn forever(report: &Report) -> Option<String> {
+    let mut names: Vec<String> =
+        report.tasks.iter().filter(|task| task.stuck).map(|task| task.name.clone()).collect();
+    let more = names.len().saturating_sub(NAMED);
+    names.truncate(NAMED);
+    if more > 0 {
+        names.push(counted(more as u64, "more task"));
+    }
+    let (verb, whose) = if names.len() == 1 { ("waits", "its") } else { ("wait", "their") };
+    let who = text::enumeration(&names);
+    (!names.is_empty()).then(|| {
+        format!("{who} {verb} for a lock that never comes free: of {whose} jobs from then on no deadline is judged before it has passed.")
+    })
 }
 
 /// Cores whose hard and soft tasks execute for more time than there is, period after period, where deadlines are missed.

@@ -353,5 +353,49 @@ fn a_deadlock_and_jobs_that_never_ran_are_told() {
         verdict.lines[0].starts_with(&format!("Deadlock at 2.00 ms: {name} waits for the lock bus")),
         "{verdict:?}"
     );
-    assert!(verdict.lines[1].starts_with(&format!("2 jobs of {name} never ran")), "{verdict:?}");
+    assert!(verdict.lines[1].starts_with(&format!("{name} waits for a lock that never")), "{verdict:?}");
+    assert!(verdict.lines[2].starts_with(&format!("2 jobs of {name} never ran")), "{verdict:?}");
+}
+
+/// Tasks that wait in a circle, and who waits for what they hold, miss nothing as long as their deadlines are far off: they do not hold
+/// them either.
+#[test]
+fn who_waits_for_ever_holds_nothing() {
+    let (mut experiment, _) = solo();
+    let lock = |name: &str| work::Lock { name: name.into(), protocol: work::LockProtocol::Plain };
+    experiment.locks = vec![lock("a"), lock("b")];
+    let template = experiment.tasks[0].clone();
+    experiment.tasks = (0..4)
+        .map(|task| {
+            let class = if task == 2 { TaskClass::Soft } else { TaskClass::BestEffort };
+            solo_model::task::Task { name: format!("t{task}"), class, ..template.clone() }
+        })
+        .collect();
+    let record = |task: u32, lock: u16, action| {
+        Record::Lock(LockRecord { at: Instant::new(5), task: TaskId(task), lock: LockId(lock), action })
+    };
+    let circle = [
+        record(0, 0, LockAction::Acquired),
+        record(1, 1, LockAction::Acquired),
+        record(0, 1, LockAction::Waits),
+        record(2, 1, LockAction::Waits),
+        record(1, 0, LockAction::Waits),
+        record(1, 0, LockAction::Deadlock),
+    ];
+    let verdict = |experiment: &Experiment| {
+        let report = summarise(experiment, circle.clone(), Instant::new(100));
+        assert_eq!(report.tasks.iter().map(|task| task.stuck).collect::<Vec<_>>(), [true, true, true, false]);
+        solo_report::verdict::verdict(&report, None)
+    };
+    // The soft one is in no circle.
+    let told = verdict(&experiment);
+    assert_eq!((told.held, told.hard_held, told.stuck_tasks), (false, true, 1), "{told:?}");
+    experiment.tasks[0].class = TaskClass::Hard;
+    let told = verdict(&experiment);
+    assert_eq!((told.held, told.hard_held, told.stuck_tasks), (false, false, 2), "{told:?}");
+    assert!(told.lines[1].starts_with("t0, t1 and t2 wait for a lock"), "{told:?}");
+    for task in &mut experiment.tasks {
+        task.class = TaskClass::BestEffort;
+    }
+    assert!(verdict(&experiment).held);
 }
