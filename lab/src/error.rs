@@ -303,6 +303,9 @@ pub enum Unbounded {
     /// A cache before the last level is shared by active cores.
     #[error("it shares a cache before the last level with an active core")]
     InnerCache,
+    /// A task empties caches.
+    #[error("a task empties caches (`flush`), which takes everybody's lines; measure it without that step")]
+    Flush,
     /// A prefetcher reads lines that are not counted as misses.
     #[error("the platform's prefetcher reads lines that no budget counts")]
     Prefetcher,

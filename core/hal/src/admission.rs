@@ -9,6 +9,7 @@ use core::fmt;
 use solo_model::isolation::{Counted, Lockdown};
 use solo_model::platform::Pmu;
 use solo_model::text::counted;
+use solo_model::work::Flush;
 use solo_model::{Caps, Device, Duration, EventId, Experiment};
 
 /// A machine that answers for itself.
@@ -45,6 +46,11 @@ pub enum Lack {
     DeviceWithoutCore {
         /// The first that no core starts.
         name: String,
+    },
+    /// The means to empty caches of all lines, or of those of a buffer.
+    Flush {
+        /// Of all.
+        all: bool,
     },
     /// The means to replay recorded programs.
     Recordings,
@@ -127,6 +133,7 @@ impl fmt::Display for Lack {
                     "device `{name}` starts by itself; here a core starts devices: say which one (`core`)"
                 )
             }
+            Self::Flush { all } => f.write_str(cannot_flush(*all)),
             Self::Recordings => f.write_str("recorded programs can't be replayed here"),
             Self::Counters { needed, available: 0, .. } => {
                 write!(f, "budgets need counters that interrupt, {needed} on each core; there are none here")
@@ -182,6 +189,14 @@ impl fmt::Display for Lack {
 
 impl core::error::Error for Lack {}
 
+const fn cannot_flush(all: bool) -> &'static str {
+    if all {
+        "nothing here empties caches of all lines (`flush = \"all\"`); the simulated machine does"
+    } else {
+        "nothing here empties caches of the lines of a buffer (`flush`); the simulated machine does"
+    }
+}
+
 /// Holds what an experiment needs against what a machine is able to do.
 ///
 /// # Errors
@@ -202,6 +217,12 @@ pub fn admit(experiment: &Experiment, caps: &Caps) -> Result<(), Lack> {
     }
     if experiment.tasks.iter().any(|task| task.work.touches_memory()) && !caps.memory {
         return Err(Lack::Memory);
+    }
+    for flush in experiment.tasks.iter().flat_map(|task| task.work.flushed()) {
+        let all = flush == Flush::All;
+        if !(if all { caps.flushes_all } else { caps.flushes_buffers }) {
+            return Err(Lack::Flush { all });
+        }
     }
     if let Some(device) = experiment.devices.first().filter(|_| !caps.devices) {
         return Err(Lack::Devices { name: device.name.clone() });

@@ -9,7 +9,7 @@ use solo_model::listening::{Listening, MonitorKind, Observed, Reaction};
 use solo_model::partition::Partitions;
 use solo_model::policy::Scope;
 use solo_model::task::Release;
-use solo_model::work::{Buffer, Pattern, Step, Touch, TraceSource, Work};
+use solo_model::work::{Buffer, Flush, Pattern, Step, Touch, TraceSource, Work};
 use solo_model::{
     Bandwidth, BufferId, Bytes, Caps, Color, CoreId, CoreSet, Criterion, Device, Direction, Duration,
     EventId, EventSet, Experiment, PerMille, Policy, SplitMix64, Task, TaskClass, TaskId,
@@ -32,6 +32,8 @@ fn able() -> Caps {
         memory: true,
         devices: true,
         self_starting_devices: true,
+        flushes_buffers: true,
+        flushes_all: true,
         recordings: true,
         counters: 2,
         counter_overflow: true,
@@ -91,6 +93,13 @@ fn colored(colors: &[u16], banks: &[u16], kernel: Option<u16>) -> Experiment {
     };
     let coloring = Coloring { owners: vec![owner], kernel: kernel.map(Color), ..Coloring::default() };
     isolated(Isolation { memory: Some(coloring), ..Isolation::default() })
+}
+
+fn flushing(flush: Flush) -> Experiment {
+    let mut experiment = modest();
+    experiment.buffers.push(Buffer { name: "b".into(), size: Bytes::new(64) });
+    experiment.tasks[0].work = Work { steps: vec![Step::Flush(flush)] };
+    experiment
 }
 
 fn touching() -> Experiment {
@@ -170,6 +179,12 @@ fn table() -> Vec<Row> {
         (modest(), |caps| caps.cores = CoreSet::only(CoreId(1)), Lack::Cores { needed: 2, available: 1 }),
         (modest(), |caps| caps.threads_max = 0, Lack::Threads { needed: 1, available: 0 }),
         (touching(), |caps| caps.memory = false, Lack::Memory),
+        (flushing(Flush::All), |caps| caps.flushes_all = false, Lack::Flush { all: true }),
+        (
+            flushing(Flush::Buffer(BufferId(0))),
+            |caps| caps.flushes_buffers = false,
+            Lack::Flush { all: false },
+        ),
         (replaying(), |caps| caps.recordings = false, Lack::Recordings),
         (one(), |caps| caps.counters = 0, counters(1, 0, true)),
         (both(), |caps| caps.counters = 1, counters(2, 1, true)),
@@ -244,6 +259,8 @@ fn drawn(random: &mut SplitMix64) -> Caps {
         kinds,
         memory,
         devices,
+        flushes_buffers: yes(),
+        flushes_all: yes(),
         recordings,
         counter_overflow,
         cache_lock,

@@ -45,6 +45,10 @@ pub struct Caps {
     pub devices: bool,
     /// They start by themselves, without a core that does it.
     pub self_starting_devices: bool,
+    /// Caches can be emptied of the lines of a buffer.
+    pub flushes_buffers: bool,
+    /// All that a core reaches can be emptied of all lines.
+    pub flushes_all: bool,
     /// Recorded programs can be replayed.
     pub recordings: bool,
     /// Freely programmable event counters of each core.
@@ -93,6 +97,8 @@ impl Caps {
             memory: false,
             devices: false,
             self_starting_devices: false,
+            flushes_buffers: false,
+            flushes_all: false,
             recordings: false,
             counters: 0,
             fixed_counters: 0,
@@ -126,6 +132,8 @@ impl Caps {
             memory: self.memory && other.memory,
             devices: self.devices && other.devices,
             self_starting_devices: self.self_starting_devices && other.self_starting_devices,
+            flushes_buffers: self.flushes_buffers && other.flushes_buffers,
+            flushes_all: self.flushes_all && other.flushes_all,
             recordings: self.recordings && other.recordings,
             counters: self.counters.min(other.counters),
             fixed_counters: self.fixed_counters.min(other.fixed_counters),

@@ -17,7 +17,7 @@ use crate::task::{Release, Task};
 use crate::text::is_hidden;
 use crate::units::{Duration, Energy, Power};
 use crate::work::{
-    Execute, MOST_IDLE_STEPS, Pattern, SHORTEST_ROUND, Span, Step, Touch, Visit, about, idle_steps,
+    Execute, Flush, MOST_IDLE_STEPS, Pattern, SHORTEST_ROUND, Span, Step, Touch, Visit, about, idle_steps,
 };
 use crate::{BufferId, CoreId, CoreSet, KindId, TaskId};
 use core::fmt;
@@ -389,8 +389,10 @@ impl Experiment {
             Step::Acquire(lock) | Step::Release(lock) => {
                 need(lock.index() < self.locks.len(), "the lock of a step", at, lock.index() as u64)
             }
-            Step::Allocate { buffer, .. } | Step::Free(buffer) => self.buffer(buffer.index(), at),
-            Step::Repeat { .. } => Ok(()),
+            Step::Allocate { buffer, .. } | Step::Free(buffer) | Step::Flush(Flush::Buffer(buffer)) => {
+                self.buffer(buffer.index(), at)
+            }
+            Step::Flush(Flush::All) | Step::Repeat { .. } => Ok(()),
         }
     }
 

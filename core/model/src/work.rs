@@ -33,7 +33,7 @@ impl Work {
         })
     }
 
-    /// True where a job accesses this buffer.
+    /// True where a job accesses this buffer, or empties caches of it.
     pub fn touches(&self, buffer: BufferId) -> bool {
         self.plain_steps().any(|step| step.buffer() == Some(buffer))
     }
@@ -60,9 +60,22 @@ impl Work {
         self.plain_steps().any(|step| matches!(step, Step::Replay(_)) || step.touch().is_some_and(may_write))
     }
 
-    /// True where a job accesses memory.
+    /// True where a job accesses memory, or empties caches.
     pub fn touches_memory(&self) -> bool {
-        self.plain_steps().any(|step| step.buffer().is_some())
+        self.plain_steps().any(|step| step.buffer().is_some()) || self.flushes()
+    }
+
+    /// True where it empties caches.
+    pub fn flushes(&self) -> bool {
+        self.flushed().next().is_some()
+    }
+
+    /// What it empties caches of, step by step.
+    pub fn flushed(&self) -> impl Iterator<Item = Flush> + '_ {
+        self.plain_steps().filter_map(|step| match step {
+            Step::Flush(flush) => Some(*flush),
+            _ => None,
+        })
     }
 }
 
@@ -252,6 +265,19 @@ pub enum Step {
     },
     /// Gives the memory of a buffer back.
     Free(BufferId),
+    /// Writes changed lines back to memory and empties caches (thesis 5.8).
+    Flush(Flush),
+}
+
+/// What a step empties caches of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
+pub enum Flush {
+    /// Of all lines, in the caches that the core reaches.
+    All,
+    /// Of the lines of this buffer, in every cache.
+    Buffer(BufferId),
 }
 
 impl Step {
@@ -267,23 +293,26 @@ impl Step {
             | Self::Repeat { .. }
             | Self::Sleep(_)
             | Self::Allocate { .. }
-            | Self::Free(_) => None,
+            | Self::Free(_)
+            | Self::Flush(_) => None,
         }
     }
 
-    /// The memory that it touches.
+    /// The memory that it touches, or empties caches of.
     pub fn buffer(&self) -> Option<BufferId> {
         match self {
             Self::Replay(replay) => Some(replay.buffer),
+            Self::Flush(Flush::Buffer(buffer)) => Some(*buffer),
             _ => self.touch().map(|touch| touch.buffer),
         }
     }
 
-    /// Where the memory stands that it touches, takes or gives back.
+    /// Where the memory stands that it touches, takes, gives back or empties caches of.
     pub const fn buffer_mut(&mut self) -> Option<&mut BufferId> {
         match self {
             Self::Replay(replay) => Some(&mut replay.buffer),
             Self::Allocate { buffer, .. } | Self::Free(buffer) => Some(buffer),
+            Self::Flush(Flush::Buffer(buffer)) => Some(buffer),
             Self::Touch(touch) | Self::Execute(Execute { touch: Some(touch), .. }) => Some(&mut touch.buffer),
             _ => None,
         }
@@ -305,6 +334,8 @@ impl Step {
             }
             Self::Replay(Replay { accesses: Some(some), .. }) => accesses(*some, ABOUT_AN_ACCESS.get()),
             Self::Replay(Replay { accesses: None, .. }) => SHORTEST_ROUND,
+            // A line at least, whatever caches hold.
+            Self::Flush(_) => ABOUT_AN_ACCESS,
             Self::Acquire(_)
             | Self::Release(_)
             | Self::Repeat { .. }

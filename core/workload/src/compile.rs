@@ -6,7 +6,7 @@ use crate::stream::pass::Pass;
 use crate::stream::player::Player;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use solo_model::work::{Buffer, Replay, Span, Step, Touch, Visit, Work};
+use solo_model::work::{Buffer, Flush, Replay, Span, Step, Touch, Visit, Work};
 use solo_model::{BufferId, Bytes, Color, Duration, Execute, LockId, Phase};
 
 /// How deep `repeat` may nest.
@@ -28,6 +28,7 @@ pub(crate) enum Instruction {
         color: Option<Color>,
     },
     Free(BufferId),
+    Flush(Flush),
     /// Starts the pass of this number.
     Pass(usize),
     /// Lets a recorded program go on, or run once if no number of accesses is given.
@@ -109,6 +110,12 @@ impl<'w> Compiler<'w> {
                 self.code.push(Instruction::Allocate { buffer: *buffer, size, color: *color });
             }
             Step::Free(buffer) => self.code.push(Instruction::Free(*buffer)),
+            Step::Flush(flush) => {
+                if let Flush::Buffer(buffer) = flush {
+                    self.size_of(*buffer)?;
+                }
+                self.code.push(Instruction::Flush(*flush));
+            }
             // Announced by the walk.
             Step::Repeat { .. } => {}
         }

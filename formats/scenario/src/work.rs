@@ -16,12 +16,13 @@ use solo_plan::{Memory, Region, Steps};
 use std::collections::HashMap;
 use std::ops::Range;
 
+mod flush;
 mod heap;
 
 /// What a step can do, as written.
-const VERBS: [&str; 15] = [
+const VERBS: [&str; 16] = [
     "compute", "execute", "sweep", "ring", "stream", "rows", "random", "chase", "replay", "lock", "unlock",
-    "repeat", "sleep", "allocate", "free",
+    "repeat", "sleep", "allocate", "free", "flush",
 ];
 /// The deepest nesting of `repeat`.
 const DEEPEST_REPEAT: usize = 8;
@@ -147,6 +148,7 @@ fn step(
         "unlock" => lock(around, &fields, "unlock").map(Step::Release),
         "allocate" => heap::allocate(around, &fields, into),
         "free" => heap::free(around, &fields, into),
+        "flush" => flush::read(around, &fields, into),
         _ => repeat(around, &fields, node, depth, into),
     };
     fields.finish();

@@ -481,7 +481,8 @@ fn compile(work: &Work, counts: bool) -> Result<Vec<Operation>, RunError> {
                 | Step::Replay(_)
                 | Step::Repeat { .. }
                 | Step::Allocate { .. }
-                | Step::Free(_) => {
+                | Step::Free(_)
+                | Step::Flush(_) => {
                     return Err(RunError::TouchesMemory);
                 }
             },

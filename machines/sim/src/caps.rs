@@ -26,6 +26,8 @@ pub(crate) fn of_platform(platform: &Platform) -> Caps {
         memory: true,
         devices: true,
         self_starting_devices: true,
+        flushes_buffers: true,
+        flushes_all: true,
         recordings: true,
         counters: platform.pmu.programmable,
         fixed_counters: platform.pmu.fixed,

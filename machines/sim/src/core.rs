@@ -413,6 +413,22 @@ impl SimCore {
         }
     }
 
+    /// Waits for memory.
+    pub(crate) fn wait(&mut self, time: Picoseconds, account: &mut JobAccount) {
+        account.stalls.dram += time;
+        self.waited += time;
+        self.spend(time);
+    }
+
+    /// Issues an instruction that empties caches.
+    pub(crate) fn flush_instruction(&mut self, account: &mut JobAccount) {
+        let issue = self.issue(1);
+        let issue = self.stretched(issue);
+        self.instructions += 1;
+        account.stalls.compute += issue;
+        self.spend(issue);
+    }
+
     /// At the end of a job: true where the core waits for what it has not waited for yet, the last of which may be there
     /// already.
     pub(crate) fn awaits_last(&mut self, account: &mut JobAccount) -> bool {

@@ -1,5 +1,6 @@
 //! The event loop: cores, interrupts, DRAM and samples in the global order of their times.
 
+use crate::again::{Again, Flushing};
 use crate::agenda::Agenda;
 use crate::core::{Activity, SimCore};
 use crate::devices::Devices;
@@ -25,7 +26,7 @@ use solo_model::{
     Sample, SignalCounts, TaskId, ThreadId,
 };
 use solo_schedule::Criterion;
-use solo_workload::{Access, Program, TraceImage};
+use solo_workload::{Program, TraceImage};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -153,8 +154,10 @@ fn dispatched(
 /// What a thread has to go on with when it gets a core again.
 pub(crate) struct ThreadContext {
     pub(crate) program: Program,
-    /// An access that found no free miss register.
-    pub(crate) retry: Option<Access>,
+    /// What comes before the next operation: an access that found no free miss register, or the next line to be flushed.
+    pub(crate) retry: Option<Again>,
+    /// What it empties caches of, while it does.
+    pub(crate) flushing: Option<Flushing>,
     /// Computation left over from an interruption, and how fast the core computes on which it would take that long.
     pub(crate) left: (Picoseconds, RelativeSpeed),
     /// Instructions left over from an interruption, and of which phase they are.
@@ -231,6 +234,7 @@ fn threads_of(experiment: &Experiment, traces: &[Arc<TraceImage>]) -> Result<Vec
         threads.push(ThreadContext {
             program,
             retry: None,
+            flushing: None,
             left: (Picoseconds::ZERO, RelativeSpeed::REFERENCE),
             burst: None,
             job: JobIndex(0),

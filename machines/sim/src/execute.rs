@@ -1,5 +1,6 @@
 //! What the engine does with a core: operations one after the other, until something else happens.
 
+use crate::again::Again;
 use crate::agenda::Agent;
 use crate::burst::Burst;
 use crate::core::{Activity, Watch};
@@ -108,8 +109,8 @@ impl<C: Criterion> Engine<'_, C> {
             }
         }
         let context = &mut self.threads[thread.index()];
-        if let Some(access) = context.retry.take() {
-            self.perform(index, thread, &access);
+        if let Some(again) = context.retry.take() {
+            self.go_on(index, thread, again);
             return true;
         }
         if self.comes_first(index, thread) {
@@ -156,12 +157,21 @@ impl<C: Criterion> Engine<'_, C> {
                 self.heaps.as_mut().map(|heaps| heaps.give_back(buffer));
                 true
             }
+            Some(Op::Flush(flush)) => self.begin_flush(index, thread, flush),
             None => self.end_job(index, thread),
         }
     }
 
+    /// Does what comes before the next operation of the program.
+    fn go_on(&mut self, index: usize, thread: ThreadId, again: Again) {
+        match again {
+            Again::Access(access) => self.perform(index, thread, &access),
+            Again::Flush => self.go_on_with_flush(index, thread),
+        }
+    }
+
     /// Performs an access that comes before the next operation of the thread: what the kernel has yet to touch, pages that are to be locked.
-    fn comes_first(&mut self, index: usize, thread: ThreadId) -> bool {
+    pub(crate) fn comes_first(&mut self, index: usize, thread: ThreadId) -> bool {
         if let Some(line) = self.kernel_memory.as_mut().and_then(|kernel| kernel.next(CoreId(index as u16))) {
             let access = Access { writes: u32::from(line.writes), ..waited_for(BufferId(0), Bytes::ZERO) };
             self.perform_at(index, thread, &access, line.address);
@@ -301,7 +311,7 @@ impl<C: Criterion> Engine<'_, C> {
         let account = &mut self.hardware.accounts[thread.index()];
         if !access.waits && !core.frees_register(account) {
             // The operation is performed again when a register has come free.
-            self.threads[thread.index()].retry = Some(*access);
+            self.threads[thread.index()].retry = Some(Again::Access(*access));
             return;
         }
         self.accesses += 1;

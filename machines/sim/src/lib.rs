@@ -18,6 +18,7 @@
 #![forbid(unsafe_code)]
 
 mod account;
+mod again;
 mod agenda;
 mod burst;
 pub mod calibrate;
@@ -26,6 +27,7 @@ mod core;
 mod devices;
 mod engine;
 mod execute;
+mod flush;
 pub mod frames;
 mod hardware;
 mod kernel_memory;

@@ -68,6 +68,8 @@ pub struct System {
     pub(crate) devices: bool,
     /// The kernel's own paths touch caches.
     pub(crate) kernel_data: bool,
+    /// The first task that empties caches, where one does.
+    pub(crate) flushes: Option<usize>,
     /// What memory that others use adds, where bandwidth is regulated; or why that is not bounded.
     pub(crate) interference: Option<Result<Interference, Unbounded>>,
 }
@@ -290,6 +292,8 @@ pub enum Open {
     MovesUp,
     /// This less urgent task uses memory in stretches whose length has no bound, and no interrupt is taken within one.
     Step(usize),
+    /// This task empties caches: what that takes, and what all others lose by it, is not counted.
+    Flushes(usize),
     /// Bandwidth regulation stops cores, and how long is not bounded.
     Regulated(Unbounded),
     /// The scheduler listens, and what it does about what it hears may delay the task for longer than can be said.
@@ -462,6 +466,7 @@ impl System {
         match (member.class, member.deadline) {
             (TaskClass::BestEffort, None) => Some(Open::BestEffort),
             (_, None) => Some(Open::NoDeadline),
+            _ if self.flushes.is_some() => self.flushes.map(Open::Flushes),
             _ if self.domains[member.domain].regulated && self.unbounded().is_some() => {
                 self.unbounded().cloned().map(Open::Regulated)
             }

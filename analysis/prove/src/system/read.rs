@@ -12,7 +12,7 @@ use solo_model::isolation::{LockTime, Reclaim, Regulation, Sharing};
 use solo_model::policy::Timing;
 use solo_model::task::{Release, Task};
 use solo_model::units::Duration;
-use solo_model::work::LockProtocol;
+use solo_model::work::{Lock, LockProtocol};
 use solo_model::{BufferId, Bytes, CoreId, CoreSet, Experiment};
 
 /// A longest execution time and where it comes from.
@@ -82,13 +82,10 @@ pub(super) fn system(experiment: &Experiment) -> System {
         kernel_misses,
         domains,
         tasks,
-        locks: experiment
-            .locks
-            .iter()
-            .map(|lock| LockUse { name: lock.name.clone(), protocol: lock.protocol })
-            .collect(),
+        locks: locks(experiment),
         regulation: experiment.isolation.bandwidth.as_ref().map(|wanted| wanted.period),
         loads: loads(experiment, used),
+        flushes: experiment.tasks.iter().position(|task| task.work.flushes()),
         partitions: experiment.isolation.partitions.clone(),
         devices: !experiment.devices.is_empty(),
         kernel_data: experiment.isolation.memory.as_ref().is_some_and(|memory| memory.kernel_data.is_some()),
@@ -173,6 +170,11 @@ fn member(
         step,
         affinity: affinity(experiment, task, profile.touches),
     }
+}
+
+fn locks(experiment: &Experiment) -> Vec<LockUse> {
+    let lock = |lock: &Lock| LockUse { name: lock.name.clone(), protocol: lock.protocol };
+    experiment.locks.iter().map(lock).collect()
 }
 
 /// What an entry of the kernel, a release and a switch miss at most, where cores wait for it; `steps` are the longest accesses.

@@ -72,7 +72,7 @@ impl Parts {
                 self.touches = true;
             }
             Step::Execute(_) => self.others = true,
-            Step::Replay(_) => self.touches = true,
+            Step::Replay(_) | Step::Flush(_) => self.touches = true,
             Step::Acquire(_) => *held += 1,
             Step::Release(_) => *held = held.saturating_sub(1),
             Step::Sleep(_) | Step::Repeat { .. } | Step::Allocate { .. } | Step::Free(_) => {}
@@ -95,6 +95,6 @@ fn scale(steps: &mut [Step], outside: (u64, u64), inside: (u64, u64)) {
         Step::Acquire(_) => held += 1,
         Step::Release(_) => held = held.saturating_sub(1),
         Step::Execute(_) | Step::Touch(_) | Step::Replay(_) | Step::Sleep(_) | Step::Repeat { .. } => {}
-        Step::Allocate { .. } | Step::Free(_) => {}
+        Step::Allocate { .. } | Step::Free(_) | Step::Flush(_) => {}
     });
 }

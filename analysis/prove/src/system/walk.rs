@@ -166,6 +166,12 @@ impl<'a> Walk<'a> {
                 self.profile.asleep = self.profile.asleep.saturating_add(span.most.get());
                 self.profile.least = self.profile.least.saturating_add(span.least.get());
             }
+            // No task of a scenario that empties caches has a bound: see `Open::Flushes`.
+            Step::Flush(_) => {
+                self.now.touches += 1;
+                self.profile.touches = true;
+                self.profile.writes = true;
+            }
             // In no time.
             Step::Allocate { .. } | Step::Free(_) | Step::Repeat { .. } => {}
         }

@@ -325,3 +325,33 @@ fn a_declaration_of_the_computation_alone_covers_no_access() {
     assert!(believed("6ms", sweep));
     assert!(believed("5ms", "{ compute = \"5ms\" }"), "without memory it is all there is");
 }
+
+/// Who empties caches takes lines from everybody, and nothing counts that: neither who flushes nor who does not has a bound, by name.
+#[test]
+fn scenarios_that_empty_caches_are_refused_by_name() {
+    let text = |step: &str| {
+        format!(
+            "name = \"flush\"\nplatform = \"xeon-w3530\"\nduration = \"20ms\"\nprefetcher = \"off\"\n[scheduler]\npolicy = \"P-RM\"\n\
+             [[buffer]]\nname = \"image\"\nsize = \"4KiB\"\n\
+             [[task]]\nname = \"one\"\nclass = \"hard\"\ncore = 0\nperiod = \"1ms\"\nwcet = \"60us\"\nwork = [{{ sweep = \"4KiB\", passes = 2 }}, {{ compute = \"50us\" }}]\n\
+             [[task]]\nname = \"two\"\nclass = \"hard\"\ncore = 1\nperiod = \"1ms\"\nwcet = \"60us\"\nwork = [{{ compute = \"10us\" }}{step}]\n"
+        )
+    };
+    let outcomes = |step: &str| {
+        let experiment = experiment(&text(step)).expect("sound");
+        let judged = System::of(&experiment).judge(&mut Effort::default());
+        judged.tasks.into_iter().map(|task| task.outcome).collect::<Vec<_>>()
+    };
+    assert!(
+        outcomes("").iter().all(|outcome| matches!(outcome, TaskFinding::Proved(_))),
+        "{:?}",
+        outcomes("")
+    );
+    for step in [
+        ", { flush = \"all\" }",
+        ", { flush = \"image\" }",
+        ", { repeat = 2, steps = [{ flush = \"all\" }] }",
+    ] {
+        assert_eq!(outcomes(step), [0, 1].map(|_| TaskFinding::Open(Open::Flushes(1))), "{step}");
+    }
+}

@@ -1,5 +1,6 @@
 //! The operations that a program is made of.
 
+use solo_model::work::Flush;
 use solo_model::{BufferId, Bytes, Color, Duration, LockId, PerMille};
 
 /// One operation of a job.
@@ -35,6 +36,8 @@ pub enum Op {
     },
     /// Gives the memory of a buffer back.
     Free(BufferId),
+    /// Writes changed lines back to memory and empties caches.
+    Flush(Flush),
 }
 
 /// What an access does to its line.

@@ -148,6 +148,7 @@ impl Program {
                 return Some(Some(Op::Allocate { buffer, size, color }));
             }
             Instruction::Free(buffer) => return Some(Some(Op::Free(buffer))),
+            Instruction::Flush(flush) => return Some(Some(Op::Flush(flush))),
             Instruction::Acquire(lock) => return Some(Some(Op::Acquire(lock))),
             Instruction::Release(lock) => return Some(Some(Op::Release(lock))),
             Instruction::Pass(index) => {

@@ -425,7 +425,12 @@ fn event(experiment: &Experiment, task: &Task, step: &Step, events: &mut Object)
         Step::Execute(execute) if execute.touch.is_none() => {
             ("run", Value::Number(micros(task, execute.on_reference)?))
         }
-        Step::Execute(_) | Step::Touch(_) | Step::Replay(_) | Step::Allocate { .. } | Step::Free(_) => {
+        Step::Execute(_)
+        | Step::Touch(_)
+        | Step::Replay(_)
+        | Step::Allocate { .. }
+        | Step::Free(_)
+        | Step::Flush(_) => {
             return Err(NotRtApp::Memory { task: task.name.clone() });
         }
         Step::Repeat { .. } => return Err(NotRtApp::Repeat { task: task.name.clone() }),

@@ -11,11 +11,11 @@ use solo_model::{Bytes, Color};
 use solo_plan::Memory;
 
 /// The number of what is called so among what the task takes from heaps.
-fn known(into: &Reading, name: &str) -> Option<u32> {
+pub(super) fn known(into: &Reading, name: &str) -> Option<u32> {
     (0u32..).zip(&into.allocated).find(|(_, known)| known.0 == name).map(|(number, _)| number)
 }
 
-fn memory(into: &Reading, number: u32) -> Memory {
+pub(super) fn memory(into: &Reading, number: u32) -> Memory {
     let size = into.allocated.get(number as usize).map_or(Bytes::ZERO, |known| known.1);
     Memory::Allocated(number, size)
 }
@@ -151,7 +151,8 @@ fn follow(around: &Surroundings<'_, '_>, list: &[Node], reading: &Reading, held:
             Some(Value::String(name)) => known(reading, name).map(|number| (number as usize, name.as_str())),
             _ => None,
         };
-        let uses = if table.get("allocate").is_some() { None } else { named("buffer") };
+        let uses = || named("buffer").or_else(|| named("flush"));
+        let uses = if table.get("allocate").is_some() { None } else { uses() };
         if let (Some(_), Some((at, name))) = (table.get("allocate"), named("as")) {
             if turn(held, at, true) {
                 let headline = format!("\"{}\" is allocated twice", clip(name));

@@ -1,6 +1,6 @@
 //! What holds for every experiment that the reader hands out.
 
-use solo_model::work::{Step, Visit, Work};
+use solo_model::work::{Flush, Step, Visit, Work};
 use solo_model::{Experiment, Scope, TaskId};
 use solo_scenario::Scenario;
 use solo_workload::Program;
@@ -64,9 +64,10 @@ fn assert_work(experiment: &Experiment, work: &Work) {
                     execute.instructions > 0
                         && step.buffer().is_none_or(|buffer| buffer.index() < experiment.buffers.len())
                 ),
-                Step::Allocate { buffer, .. } | Step::Free(buffer) => {
+                Step::Allocate { buffer, .. } | Step::Free(buffer) | Step::Flush(Flush::Buffer(buffer)) => {
                     assert!(buffer.index() < experiment.buffers.len());
                 }
+                Step::Flush(Flush::All) => {}
                 Step::Repeat { .. } => unreachable!("a walk announces repetitions"),
             },
         }

@@ -39,6 +39,9 @@ pub(in crate::campaign) fn apart(
     task: TaskId,
     active: &[CoreId],
 ) -> Result<Apart, Unbounded> {
+    if experiment.tasks.iter().any(|task| task.work.flushes()) {
+        return Err(Unbounded::Flush);
+    }
     let platform = &experiment.platform;
     let own = active.first().copied().unwrap_or(CoreId(0));
     let set = active.iter().fold(CoreSet::EMPTY, |all, &core| all.or(CoreSet::only(core)));

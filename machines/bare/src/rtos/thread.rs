@@ -328,6 +328,8 @@ impl<P: Port> Body<'_, P> {
                     }
                 }
                 Op::Free(buffer) => self.common.threads.give_back(buffer),
+                // Refused before the start.
+                Op::Flush(_) => {}
             }
         }
     }

@@ -265,8 +265,8 @@ impl Actor<'_> {
                     locks.give(lock, held, journal);
                     true
                 }
-                // Refused before the start: there are no colors.
-                Op::Allocate { .. } | Op::Free(_) => true,
+                // Refused before the start: there are no colors, and nothing that empties caches.
+                Op::Allocate { .. } | Op::Free(_) | Op::Flush(_) => true,
                 Op::Sleep(length) => {
                     let since = journal.now();
                     let slept = self.shared.sleep_until(journal, since + length);

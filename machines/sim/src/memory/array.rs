@@ -400,6 +400,13 @@ impl CacheArray {
         }
     }
 
+    /// True where the line in `slot` is kept.
+    pub(crate) fn is_locked(&self, slot: usize) -> bool {
+        let set = slot >> self.shift;
+        let way = (slot - (set << self.shift)) % 64;
+        self.extras.as_ref().is_some_and(|extras| extras.locked[set] & 1 << way != 0)
+    }
+
     /// Takes the line in `slot` out.
     #[inline]
     pub(crate) fn remove(&mut self, slot: usize) -> Evicted {

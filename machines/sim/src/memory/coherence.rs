@@ -66,6 +66,15 @@ impl State {
     pub const fn is_dirty(self) -> bool {
         matches!(self, Self::Modified | Self::Owned)
     }
+    /// The same line when memory's copy has caught up.
+    #[must_use]
+    pub(crate) const fn cleaned(self) -> Self {
+        match self {
+            Self::Modified => Self::Exclusive,
+            Self::Owned => Self::Shared,
+            other => other,
+        }
+    }
     /// The same rights, with data that differ from memory's.
     #[must_use]
     pub(crate) const fn dirtied(self) -> Self {

@@ -13,6 +13,7 @@ mod error;
 mod events;
 #[doc(hidden)]
 pub mod fixtures;
+mod flush;
 mod hierarchy;
 mod index;
 mod near;
@@ -28,6 +29,7 @@ mod walk;
 pub(crate) use device::Transferred;
 pub use dram::{Completion, Dram, DramCommands, DramCounts, Full, RequestId, RowOutcome};
 pub use error::{DramError, HierarchyError, WayMaskError};
+pub(crate) use flush::Flushed;
 pub use hierarchy::{AccessKind, Answer, Hierarchy, Reached, Stalls};
 
 use solo_model::CoreId;

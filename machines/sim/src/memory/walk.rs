@@ -584,7 +584,7 @@ impl Hierarchy {
         }
     }
 
-    fn write_to_dram(&mut self, core: CoreId, at: Picoseconds, line: u64) {
+    pub(super) fn write_to_dram(&mut self, core: CoreId, at: Picoseconds, line: u64) {
         self.counts[core.index()].increment(Signal::DramWrite);
         self.dram.submit(at, core, PhysicalAddress(line << self.line_shift), true);
     }

@@ -327,6 +327,11 @@ pub(super) fn open(experiment: &Experiment, task: usize, open: &Open) -> String 
              shared with other cores and never refreshed), and no interrupt is taken within one; move it to another core",
             experiment.tasks[*other].name
         ),
+        Open::Flushes(other) => format!(
+            "{} empties caches (`flush`), and what that takes, and what everybody loses by it, is not counted; check a variant \
+             without the step, and run this one (solo run) for what is observed",
+            name(*other)
+        ),
         Open::OutOfTime => OUT_OF_TIME.into(),
         Open::TooLarge => "the numbers are too large, or interrupts take all the time there is".into(),
     }

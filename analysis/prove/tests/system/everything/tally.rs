@@ -76,6 +76,7 @@ fn named(open: &Open) -> &'static str {
         Open::Depends(_) => "depends on one that is not proved",
         Open::LongDeadline(_) => "long deadline",
         Open::MovesUp => "moves up",
+        Open::Flushes(_) => "caches are emptied",
         Open::Step(_) => "access without a bound",
         Open::Listening(_) => "listening",
         Open::BesideWindows(_) => "beside windows",
