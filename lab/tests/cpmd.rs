@@ -3,6 +3,7 @@
 
 use solo_lab::Control;
 use solo_lab::campaign::cpmd::{CpmdRequest, CpmdRow, Disturbance, cpmd};
+use solo_model::platform::PagePolicy;
 use solo_model::{Bytes, Duration, Platform};
 use solo_scenario::Platforms;
 use std::path::Path;
@@ -46,6 +47,58 @@ fn sharing_a_cache_loses_least_and_nothing_loses_more_than_an_empty_one() {
         assert!(preempted.0 <= flushed.0 && within.0 < across.0, "{what}");
         assert!(across.0 <= about(flushed.0) && flushed.0 <= about(row.cold), "{what}");
         assert!(row.cold <= row.bound && row.holds(), "{what}");
+    }
+}
+
+/// Caches that a job shares with where it goes on keep more than those that it does not share, and these more than empty ones.
+#[test]
+fn a_near_migration_costs_less_than_a_far_one_and_that_less_than_empty_caches() {
+    let mut bare = platform("i7-2600");
+    bare.prefetcher = None;
+    for row in rows(bare, &[4, 64, 256]) {
+        let what = format!("{row:?}");
+        let [near, far, flushed] =
+            [Disturbance::MigratedBehind(1), Disturbance::MigratedBehind(3), Disturbance::Flushed]
+                .map(|by| worst(&row, by));
+        assert_eq!([near.1, far.1, flushed.1], [2, 12, 2], "{what}");
+        assert!(near.0 < far.0 && far.0 < flushed.0 && flushed.0 <= row.bound, "{what}");
+    }
+}
+
+/// At 4 KiB a preemption by a task that touches nothing costs nothing, on each platform.
+#[test]
+fn who_touches_nothing_costs_nothing() {
+    for name in ["core2-q9550", "i7-2600", "xeon-w3530", "juno"] {
+        let row = &rows(platform(name), &[4])[0];
+        let (computed, samples) = worst(row, Disturbance::Computed);
+        assert_eq!(samples, 2, "{name}");
+        // A job ends between two nanoseconds.
+        assert!(computed <= Duration::new(1), "{name}: {computed}");
+    }
+}
+
+/// Where memory answers each line alike, in as long as its clocks say, an emptied cache costs what pencil and paper say.
+#[test]
+fn emptied_caches_cost_each_line_what_the_clocks_of_memory_say() {
+    let mut plain = platform("i7-2600");
+    plain.prefetcher = None;
+    plain.dram.timing.refi = 0;
+    plain.dram.page_policy = PagePolicy::Closed;
+    let (clock, timing) = (plain.dram.clock.get(), plain.dram.timing);
+    let clocks = u64::from(timing.rcd) + u64::from(timing.cl) + u64::from(timing.burst) / 2;
+    let memory = clocks * clock + plain.dram.path.get() * 1000;
+    let cycle = 1_000_000_000_000 / 3_400_000_000;
+    let last = plain.last_level().expect("it has caches").latency.get();
+    for row in rows(plain, &[4, 32, 64]) {
+        let lines = row.working_set.get() / 64;
+        // From memory instead of the first level, or of the second where the first has no place for it.
+        let instead = if row.working_set <= Bytes::from_kib(32) { 4 } else { 12 };
+        let analytic = lines * (memory + (last - instead) * cycle) / 1000;
+        let (flushed, samples) = worst(&row, Disturbance::Flushed);
+        println!("{}: {flushed}, by hand {analytic} ns, bound {}", row.working_set, row.bound);
+        assert_eq!(samples, 2);
+        assert!(flushed.get().abs_diff(analytic) * 100 <= analytic, "{flushed} and {analytic} ns: {row:?}");
+        assert!(flushed <= row.bound, "{row:?}");
     }
 }
 

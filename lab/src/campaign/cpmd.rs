@@ -7,7 +7,7 @@
 //! ```text
 //!   undisturbed   read ── compute ── read
 //!   preempted     read ── comp ▒▒▒▒ ute ── read           ▒ another task reads as much on the same core
-//!   flushed       read ── comp ▓▓▓▓ ute ── read           ▓ it reads twice what all caches hold
+//!   flushed       read ── comp ▓▓▓▓ ute ── read           ▓ it writes all lines back and empties the caches (`wbinvd`)
 //!   migrated      read ── comp ░░░░ ┐                     ░ another task computes there
 //!                                   └ ute ── read         on another core; the others are kept busy by tasks that only compute
 //! ```
@@ -19,7 +19,7 @@ use crate::{Control, LabError};
 use solo_model::experiment::End;
 use solo_model::policy::{Policy, Scope};
 use solo_model::task::{Release, Task, TaskClass};
-use solo_model::work::{Buffer, Pattern, Span, Step, Touch, Work};
+use solo_model::work::{Buffer, Flush, Pattern, Span, Step, Touch, Work};
 use solo_model::{
     BufferId, Bytes, CoreId, Criterion, Duration, Experiment, JobRecord, PerMille, Platform, Record, TaskId,
 };
@@ -47,7 +47,7 @@ pub enum Disturbance {
     Computed,
     /// Another task on it read as much.
     Preempted,
-    /// Another task on it read twice what all caches hold.
+    /// Another task on it emptied the caches.
     Flushed,
     /// The job went on on another core, which shares caches from this level on.
     MigratedBehind(u8),
@@ -174,15 +174,12 @@ impl Bench<'_> {
         let (Some(alone), Some(first)) = (self.job(&self.on_one_core(None))?, self.first_read()?) else {
             return Ok(losses);
         };
-        let caches =
-            self.platform.caches.iter().map(|cache| cache.size).fold(Bytes::ZERO, Bytes::saturating_add);
-        let all = caches.saturating_add(caches);
-        for (by, reads) in [
+        for (by, does) in [
             (Disturbance::Computed, None),
-            (Disturbance::Preempted, Some(self.working_set)),
-            (Disturbance::Flushed, Some(all)),
+            (Disturbance::Preempted, Some(self.read(OTHERS, self.working_set))),
+            (Disturbance::Flushed, Some(Step::Flush(Flush::All))),
         ] {
-            let other = Other { at: first + BETWEEN / 2, reads };
+            let other = Other { at: first + BETWEEN / 2, does };
             if let Some(job) = self.job(&self.on_one_core(Some(other)))? {
                 losses.push((by, job.executed.saturating_sub(alone.executed)));
             }
@@ -231,13 +228,10 @@ impl Bench<'_> {
     fn on_one_core(&self, other: Option<Other>) -> Experiment {
         let mut experiment = self.experiment(Policy::new(Scope::Partitioned, Criterion::StaticPriority));
         experiment.tasks.push(self.resumed());
-        if let Some(Other { at, reads }) = other {
-            let read = reads.map(|bytes| self.read(OTHERS, bytes));
-            let steps = std::iter::once(compute(STEP)).chain(read).collect();
+        if let Some(Other { at, does }) = other {
+            let steps = std::iter::once(compute(STEP)).chain(does).collect();
             experiment.tasks.push(self.task("other", 0, at, steps));
-            experiment
-                .buffers
-                .push(Buffer { name: "others".into(), size: reads.unwrap_or(self.platform.line()) });
+            experiment.buffers.push(Buffer { name: "others".into(), size: self.working_set });
         }
         experiment
     }
@@ -302,10 +296,10 @@ impl Bench<'_> {
     }
 }
 
-/// Another task, which comes at a time and reads so much, if anything.
+/// Another task, which comes at a time, computes and does this, if anything.
 struct Other {
     at: Duration,
-    reads: Option<Bytes>,
+    does: Option<Step>,
 }
 
 /// The job, at which the run ends.

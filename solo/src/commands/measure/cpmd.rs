@@ -198,7 +198,7 @@ fn text(rows: &[CpmdRow], platform: &Platform, options: &MeasureCpmd) -> String 
     text.push('\n');
     let mut say = |sentence: &str| text += &table::sentence(sentence, style);
     say(&format!(
-        "{} of each, frames drawn by seeds {} to {}; of a move, one for each core of the same kind. Computed: another task computed there. Preempted: it read as much. Flushed: it read twice what all caches hold. \
+        "{} of each, frames drawn by seeds {} to {}; of a move, one for each core of the same kind. Computed: another task computed there. Preempted: it read as much. Flushed: it emptied the caches. \
          Moved: the job went on on another core, beside busy ones. Cold read: reading it once from memory without a prefetcher. Bound: its lines, each as slowly as a single access may be. Means and deviations: --json.",
         counted(options.iterations, "measurement"),
         options.seed,
