@@ -101,7 +101,7 @@ fn the_time_of_a_flush_is_that_of_its_lines_and_is_accounted_for() {
     let executed = |steps| done(&one_after_the_other(vec![steps]))[0].executed.get();
     let added = |writes, step| executed(vec![sweep(0, writes), step]) - executed(vec![sweep(0, writes)]);
     // At 2 GHz a line takes 30 cycles to the last level and an instruction; one more begins it.
-    let clean = (LINES * 31 + 1) / 2;
+    let clean = (LINES * 31).div_ceil(2);
     for step in [ALL, flush(0)] {
         assert!(added(0, step.clone()).abs_diff(clean) <= 1, "{}", added(0, step));
     }

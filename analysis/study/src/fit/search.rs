@@ -30,7 +30,7 @@ type All = BTreeMap<Place, Shares>;
 pub(super) fn fit(
     plan: &FitPlan,
     table: usize,
-    costs: &mut Vec<Vec<Duration>>,
+    costs: &mut [Vec<Duration>],
     shares: &mut All,
     observer: &mut Observer<'_>,
     progress: &dyn Progress,
