@@ -17,8 +17,6 @@ extern crate alloc;
 mod arch;
 pub mod board;
 #[cfg(target_os = "none")]
-mod boot;
-#[cfg(target_os = "none")]
 mod clock;
 #[cfg(target_os = "none")]
 mod console;
@@ -36,8 +34,6 @@ pub mod pmu;
 mod port;
 #[cfg(target_os = "none")]
 mod provoke;
-#[cfg(target_os = "none")]
-mod report;
 #[cfg(target_arch = "aarch64")]
 #[allow(unsafe_code)]
 pub mod switch;

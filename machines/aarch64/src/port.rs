@@ -1,44 +1,53 @@
 //! This machine as the kernel at work sees it, and where its cores arrive in Rust.
 
-use crate::arch::{Arm64, gic, registers, switch};
-use crate::{boot, clock, console, cores, counters, interrupts, memory, provoke, read_register};
-use alloc::string::String;
+use crate::arch::{Arm64, registers};
+use crate::board::Board;
+use crate::{console, cores, counters, interrupts, read_register, switch};
 use alloc::vec::Vec;
-use core::fmt;
+use core::arch::asm;
+use core::panic::PanicInfo;
 use solo_bare::context::Context;
-use solo_bare::frame::{Controller, Hardware, InstructionSet};
+use solo_bare::devicetree::DeviceTree;
+use solo_bare::frame::{Controller, InstructionSet};
 use solo_bare::geometry::{self, Geometry};
-use solo_bare::module::Fault;
 use solo_bare::outcome::ImageExit;
-use solo_bare::rtos::{self, Port, Shared, Signal, program};
+use solo_bare::paging::{PAGE, Paging, WINDOW};
+use solo_bare::parts::PartsError;
+use solo_bare::rtos::{self, Line, Port, Shared, program, report};
 use solo_bare::say;
-use solo_bare::time::Timebase;
 use solo_model::platform::Contents;
-use solo_model::{Bytes, CoreId, Duration};
+use solo_model::{Bytes, CoreId};
+
+core::arch::global_asm!(include_str!("entry.s"));
+
+unsafe extern "C" {
+    static image_end: u8;
+}
 
 static SHARED: Shared<Arm64> = Shared::new();
 
 /// Where the entry code leads the boot core.
 #[unsafe(no_mangle)]
 extern "C" fn boot_core_main(device_tree: u64) -> ! {
-    // SAFETY: the entry code passes on what the loader left.
-    let board = match unsafe { boot::read(device_tree) } {
+    // SAFETY: the entry code passes on what the loader left, below 4 GiB.
+    let tree = unsafe { DeviceTree::at(device_tree) };
+    let board = match tree.map_err(PartsError::Tree).and_then(|tree| Board::find(&tree)) {
         Ok(board) => board,
         Err(error) => {
             say!(Arm64, "{error}");
-            console::leave(ImageExit::Refused)
+            Arm64::leave(ImageExit::Refused)
         }
     };
     console::prepare(&board);
     // SAFETY: nothing but the image and what the loader left is in memory.
-    let (module, free) = unsafe { boot::take_memory(&board) };
+    let (module, free) = unsafe { board.parts.take_memory(&((&raw const image_end) as u64..WINDOW), PAGE) };
     let heap_bytes = free.end - free.start;
     // SAFETY: the piece is RAM that neither the image nor the module occupies.
-    unsafe { memory::give_to_heap(free) };
+    unsafe { Arm64::heaps().give(free) };
     interrupts::expect(board.timer, board.counters);
     if !cores::prepare_boot_core(board) {
         say!(Arm64, "no redistributor of the interrupt controller is this core's");
-        console::leave(ImageExit::Refused)
+        Arm64::leave(ImageExit::Refused)
     }
     solo_main(module, heap_bytes)
 }
@@ -66,83 +75,20 @@ extern "C" fn other_core_main(core: u64) -> ! {
     rtos::wait::<Arm64>(core)
 }
 
-const fn interrupt(signal: Signal) -> u32 {
-    match signal {
-        Signal::Reschedule => gic::RESCHEDULE,
-        Signal::Counter => gic::COUNTER,
-        Signal::Rest => gic::REST,
-    }
+#[panic_handler]
+fn panic(info: &PanicInfo<'_>) -> ! {
+    report::panic::<Arm64>(info)
 }
 
 impl Port for Arm64 {
     type Source = counters::Source;
 
+    const INSTRUCTION_SET: InstructionSet = InstructionSet::Arm64;
+    const HAS_DEVICES: bool = true;
+
     #[inline(always)]
     fn shared() -> &'static Shared<Self> {
         &SHARED
-    }
-
-    #[inline(always)]
-    fn time_stamp() -> u64 {
-        registers::time_stamp()
-    }
-
-    #[inline(always)]
-    fn timebase() -> Timebase {
-        clock::timebase()
-    }
-
-    fn measure_clocks(instructions: bool) -> Result<(), String> {
-        clock::measure(instructions)
-    }
-
-    #[inline(always)]
-    fn interrupt_at(tick: u64) {
-        clock::interrupt_at(tick);
-    }
-
-    fn interrupt_after(span: Duration) {
-        clock::interrupt_after(span);
-    }
-
-    #[inline(always)]
-    fn stop_timer() {
-        clock::stop_timer();
-    }
-
-    #[inline(always)]
-    fn current() -> CoreId {
-        cores::current()
-    }
-
-    fn cores() -> usize {
-        cores::count()
-    }
-
-    fn start_others() -> Vec<u64> {
-        cores::start_others()
-    }
-
-    #[inline(always)]
-    fn signal(core: CoreId, signal: Signal) {
-        gic::send(cores::affinity_of(core), interrupt(signal));
-    }
-
-    fn signal_others(signal: Signal) {
-        gic::send_to_others(interrupt(signal));
-    }
-
-    #[inline(always)]
-    fn wait_for_interrupt() {
-        registers::wait_for_interrupt();
-    }
-
-    fn rest() -> ! {
-        cores::rest()
-    }
-
-    fn stop() -> ! {
-        registers::stop()
     }
 
     unsafe fn begin(entry: extern "C" fn() -> !, stack_end: u64) -> Context {
@@ -156,23 +102,18 @@ impl Port for Arm64 {
         unsafe { switch::switch(save, load) };
     }
 
-    fn provoke(fault: Fault, limit: u64) {
-        provoke::provoke(fault, limit);
+    unsafe fn restart(stack_end: u64, entry: extern "C" fn() -> !) -> ! {
+        // SAFETY: the caller vouches for the stack.
+        unsafe { switch::restart(stack_end, entry) }
     }
 
-    fn silence_counters() {
-        counters::silence();
+    #[inline(always)]
+    fn frame_pointer() -> u64 {
+        let frame_pointer: u64;
+        // SAFETY: reads a register.
+        unsafe { asm!("mov {}, x29", out(reg) frame_pointer, options(nomem, nostack, preserves_flags)) };
+        frame_pointer
     }
-
-    fn turn(rounds: u64) {
-        counters::turn(rounds);
-    }
-
-    fn counter_was_late() -> u64 {
-        counters::how_late()
-    }
-
-    const HAS_DEVICES: bool = true;
 
     fn virtio() -> Vec<u64> {
         cores::virtio()
@@ -188,28 +129,8 @@ impl Port for Arm64 {
         geometry::last_level(&caches.collect::<Vec<_>>())
     }
 
-    fn hardware() -> Hardware {
-        let rate = clock::timebase().rate();
-        let affinity = |core| cores::affinity_of(CoreId(core as u16));
-        Hardware {
-            instruction_set: InstructionSet::Arm64,
-            controller: Controller::Gic3,
-            identities: (0..cores::count()).map(affinity).collect(),
-            clock: rate,
-            timer: rate,
-        }
-    }
-
-    fn print(text: fmt::Arguments<'_>) {
-        console::print(text);
-    }
-
-    fn send(bytes: &[u8]) -> bool {
-        console::send(bytes)
-    }
-
-    fn leave(outcome: ImageExit) -> ! {
-        console::leave(outcome)
+    fn controller() -> Controller {
+        Controller::Gic3
     }
 }
 

@@ -1,7 +1,8 @@
 //! The parts of a machine, from device trees that are written here.
 
-use solo_aarch64::board::{Board, BoardError, Conduit};
+use solo_aarch64::board::{Board, Conduit};
 use solo_bare::devicetree::{DeviceTree, DeviceTreeError};
+use solo_bare::parts::PartsError;
 
 /// A node: its name, what it says, and what is in it.
 #[derive(Clone)]
@@ -102,26 +103,29 @@ fn virt(cores: u32) -> Node {
     Node("", sizes(2, 2), parts)
 }
 
-fn find(root: &Node, reserved: &[[u64; 2]]) -> Result<Board, BoardError> {
+fn find(root: &Node, reserved: &[[u64; 2]]) -> Result<Board, PartsError> {
     let bytes = flat(root, reserved);
-    Board::find(&DeviceTree::new(&bytes).map_err(BoardError::Tree)?)
+    Board::find(&DeviceTree::new(&bytes).map_err(PartsError::Tree)?)
 }
 
 #[test]
 fn a_board_is_what_its_tree_tells() {
     let board = find(&virt(3), &[[0x4100_0000, 0x1000]]).unwrap();
     assert_eq!(
-        (board.memory[0].address, board.memory[0].size, board.memory.len()),
+        (board.parts.memory[0].address, board.parts.memory[0].size, board.parts.memory.len()),
         (0x4000_0000, 0x1000_0000, 1)
     );
-    assert_eq!(&*board.cores, &[0, 1, 2]);
+    assert_eq!(&*board.parts.cores, &[0, 1, 2]);
     assert_eq!((board.distributor, board.serial), (0x0800_0000, 0x0900_0000));
     assert_eq!((board.redistributors.start, board.redistributors.end), (0x080a_0000, 0x0900_0000));
     assert_eq!((board.timer, board.counters), (27, Some(23)));
     assert_eq!((board.firmware, board.semihosting), (Conduit::Smc, true));
-    assert_eq!((board.module.start, board.module.end), (0x4800_0000, 0x4800_1234));
-    assert_eq!((board.taken.len(), board.taken[0].start, board.taken[0].end), (1, 0x4100_0000, 0x4100_1000));
-    assert_eq!(find(&virt(40), &[]).unwrap().cores.len(), 16, "no more than an image runs on");
+    assert_eq!((board.parts.module.start, board.parts.module.end), (0x4800_0000, 0x4800_1234));
+    assert_eq!(
+        (board.parts.taken.len(), board.parts.taken[0].start, board.parts.taken[0].end),
+        (1, 0x4100_0000, 0x4100_1000)
+    );
+    assert_eq!(find(&virt(40), &[]).unwrap().parts.cores.len(), 16, "no more than an image runs on");
 }
 
 #[test]
@@ -133,23 +137,23 @@ fn a_board_without_a_part_is_refused_by_the_parts_name() {
         let mut tree = virt(2);
         tree.2.remove(name);
         let error = find(&tree, &[]).unwrap_err();
-        assert_eq!(error, BoardError::Without(part));
+        assert_eq!(error, PartsError::Without(part));
         assert!(error.to_string().contains(part));
     }
     // Counters and arguments may be absent.
     let mut tree = virt(2);
     tree.2.truncate(6);
     let board = find(&tree, &[]).unwrap();
-    assert_eq!((board.counters, board.semihosting, board.module.end), (None, false, 0));
+    assert_eq!((board.counters, board.semihosting, board.parts.module.end), (None, false, 0));
 }
 
 #[test]
 fn what_cannot_be_driven_is_refused() {
     let mut far = virt(2);
     far.2[3].1[1].1 = cells(&[4, 0x0900_0000, 0, 0x1000]);
-    assert_eq!(find(&far, &[]), Err(BoardError::Devices(0x4_0900_0000)));
+    assert_eq!(find(&far, &[]), Err(PartsError::Device(0x4_0900_0000, 1 << 30)));
     let pieces: Vec<[u64; 2]> = (1..40).map(|at| [at << 20, 0x1000]).collect();
-    assert_eq!(find(&virt(2), &pieces), Err(BoardError::Many), "what is not known to be taken might be used");
+    assert_eq!(find(&virt(2), &pieces), Err(PartsError::Many), "what is not known to be taken might be used");
     let bytes = flat(&virt(2), &[]);
     let cut = DeviceTree::new(&bytes[..bytes.len() - 9]).map(drop);
     assert_eq!(cut, Err(DeviceTreeError::Cut));

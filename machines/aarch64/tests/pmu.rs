@@ -1,15 +1,18 @@
 //! The driver of PMUv3 on a model of its registers.
 
+mod model;
+
+use model::Model;
 use proptest::prelude::*;
-use solo_aarch64::pmu::model::Model;
 use solo_aarch64::pmu::{Description, SOFTWARE, Unit};
+use solo_bare::rtos::Counters;
 use solo_hal::{CounterId, PmuError};
 use solo_model::EventId;
 
 const INSTRUCTIONS: u16 = 0x08;
 const CYCLES: u16 = 0x11;
 const DESCRIPTION: Description =
-    Description { general: 6, paired: false, common: 1 << INSTRUCTIONS | 1 << CYCLES | 1 };
+    Description { general: 6, paired: false, common: 1 << INSTRUCTIONS | 1 << CYCLES | 1, told: false };
 
 const PAIRED: Description = Description { general: 3, paired: true, ..DESCRIPTION };
 
@@ -32,7 +35,7 @@ fn an_interrupt_comes_with_exactly_the_event_that_was_asked_for() {
     for (description, counter) in [DESCRIPTION, PAIRED].into_iter().flat_map(counters) {
         for events in [1, 2, 1000, (1 << 31) - 1, 1 << 31, (1 << 31) + 1, (1 << 32) + 7, (1 << 33) + 5] {
             let mut unit = Unit::new(Model::default(), description);
-            unit.configure(counter, INSTRUCTIONS).unwrap();
+            unit.program(counter, INSTRUCTIONS).unwrap();
             unit.registers().count(INSTRUCTIONS, 12);
             unit.interrupt_after(counter, events).unwrap();
             let mut left: u64 = events - 1;
@@ -63,7 +66,7 @@ fn an_interrupt_comes_with_exactly_the_event_that_was_asked_for() {
 fn a_counter_that_is_read_goes_on_beyond_its_register() {
     for description in [DESCRIPTION, PAIRED] {
         let (mut unit, counter) = (Unit::new(Model::default(), description), CounterId(1));
-        unit.configure(counter, INSTRUCTIONS).unwrap();
+        unit.program(counter, INSTRUCTIONS).unwrap();
         for round in 1..=9_u64 {
             unit.registers().count(INSTRUCTIONS, 3 << 30);
             assert_eq!(unit.read(counter), Ok(round * (3 << 30)));
@@ -78,15 +81,15 @@ fn a_counter_that_is_read_goes_on_beyond_its_register() {
 fn counters_count_their_own_event_only_and_what_is_stopped_stands() {
     let mut unit = unit();
     let [first, second, third] = [0, 1, 2].map(CounterId);
-    unit.configure(first, INSTRUCTIONS).unwrap();
-    unit.configure(second, CYCLES).unwrap();
-    unit.configure(third, SOFTWARE).unwrap();
+    unit.program(first, INSTRUCTIONS).unwrap();
+    unit.program(second, CYCLES).unwrap();
+    unit.program(third, SOFTWARE).unwrap();
     unit.registers().count(INSTRUCTIONS, 5);
     unit.registers().count(CYCLES, 7);
     unit.software_increment();
     assert_eq!([first, second, third].map(|counter| unit.read(counter)), [Ok(5), Ok(7), Ok(1)]);
-    unit.stop(first).unwrap();
-    unit.stop(third).unwrap();
+    unit.run(first, false).unwrap();
+    unit.run(third, false).unwrap();
     unit.write(second, 100).unwrap();
     unit.registers().count(INSTRUCTIONS, 5);
     unit.registers().count(CYCLES, 7);
@@ -97,7 +100,7 @@ fn counters_count_their_own_event_only_and_what_is_stopped_stands() {
     assert_eq!(unit.read(first), Ok(6));
     let missing = PmuError::NoSuchCounter { counter: CounterId(6), counters: 6 };
     assert_eq!(unit.read(CounterId(6)), Err(missing));
-    assert_eq!(unit.configure(CounterId(6), CYCLES), Err(missing));
+    assert_eq!(unit.program(CounterId(6), CYCLES), Err(missing));
 }
 
 /// What happens to a unit.
@@ -144,7 +147,7 @@ proptest! {
         for step in steps {
             match step {
                 Step::Configure(counter, event) => {
-                    unit.configure(CounterId(counter), number(event)).unwrap();
+                    unit.program(CounterId(counter), number(event)).unwrap();
                     defined[usize::from(counter)] = Defined { event, there: true, runs: true, ..Defined::default() };
                 }
                 Step::Write(counter, value) => {

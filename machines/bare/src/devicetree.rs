@@ -8,6 +8,8 @@
 
 use core::fmt;
 use core::ops::Range;
+use core::ptr::with_exposed_provenance;
+use core::slice;
 
 /// The first word of a tree.
 const MAGIC: u32 = 0xd00d_feed;
@@ -144,13 +146,30 @@ impl<'b> DeviceTree<'b> {
     ///
     /// # Errors
     /// If it is none.
-    pub fn length(start: [u8; 8]) -> Result<usize, DeviceTreeError> {
+    fn length(start: [u8; 8]) -> Result<usize, DeviceTreeError> {
         let [magic, length] = [number(&start[..4]), number(&start[4..])];
         if magic == u64::from(MAGIC) {
             Ok(length as usize)
         } else {
             Err(DeviceTreeError::Magic(magic as u32))
         }
+    }
+
+    /// The tree that a loader left at `address`.
+    ///
+    /// # Errors
+    /// If there is none, or one of another version.
+    ///
+    /// # Safety
+    /// What lies there must be mapped: eight bytes, and as many as they tell if they are the beginning of a tree. Nobody may write
+    /// to it while the tree is used.
+    pub unsafe fn at(address: u64) -> Result<Self, DeviceTreeError> {
+        // SAFETY: the caller vouches for the address; the length stands behind the magic number, which is looked at first.
+        let bytes = unsafe {
+            let length = Self::length(with_exposed_provenance::<[u8; 8]>(address as usize).read())?;
+            slice::from_raw_parts(with_exposed_provenance::<u8>(address as usize), length)
+        };
+        Self::new(bytes)
     }
 
     /// The tree in `bytes`.
@@ -162,12 +181,12 @@ impl<'b> DeviceTree<'b> {
         let length = Self::length(*start)?;
         let bytes = bytes.get(..length).filter(|bytes| bytes.len() >= HEADER).ok_or(DeviceTreeError::Cut)?;
         let tree = Self { bytes };
-        let version = tree.at(24)?;
+        let version = tree.cell(24)?;
         if version == VERSION { Ok(tree) } else { Err(DeviceTreeError::Version(version)) }
     }
 
     /// The word at byte `offset`.
-    fn at(&self, offset: usize) -> Result<u32, DeviceTreeError> {
+    fn cell(&self, offset: usize) -> Result<u32, DeviceTreeError> {
         let cell = offset.checked_add(4).and_then(|end| self.bytes.get(offset..end));
         cell.map(|cell| number(cell) as u32).ok_or(DeviceTreeError::Cut)
     }
@@ -184,11 +203,11 @@ impl<'b> DeviceTree<'b> {
     /// # Errors
     /// If the structure is damaged; what came before it has been told.
     pub fn walk(&self, mut each: impl FnMut(&Node<'b>)) -> Result<(), DeviceTreeError> {
-        let (structure, strings) = (self.at(8)? as usize, self.at(12)? as usize);
+        let (structure, strings) = (self.cell(8)? as usize, self.cell(12)? as usize);
         let mut open = [Node::default(); DEEPEST];
         let (mut depth, mut at) = (0, structure);
         loop {
-            let token = self.at(at)?;
+            let token = self.cell(at)?;
             at += 4;
             match token {
                 BEGIN_NODE => {
@@ -201,7 +220,7 @@ impl<'b> DeviceTree<'b> {
                     depth += 1;
                 }
                 PROPERTY => {
-                    let (length, name) = (self.at(at)? as usize, self.at(at + 4)? as usize);
+                    let (length, name) = (self.cell(at)? as usize, self.cell(at + 4)? as usize);
                     at += 8;
                     let end = at.checked_add(length).ok_or(DeviceTreeError::Cut)?;
                     let value = self.bytes.get(at..end).ok_or(DeviceTreeError::Cut)?;
@@ -224,7 +243,7 @@ impl<'b> DeviceTree<'b> {
 
     /// Memory that nobody may use, as the header's table has it.
     pub fn reserved(&self) -> impl Iterator<Item = Range<u64>> + use<'b> {
-        let table = self.at(16).ok().and_then(|at| self.bytes.get(at as usize..)).unwrap_or_default();
+        let table = self.cell(16).ok().and_then(|at| self.bytes.get(at as usize..)).unwrap_or_default();
         let entry = |entry: &[u8]| (number(&entry[..8]), number(&entry[8..]));
         let entries = table.chunks_exact(16).map(entry).take_while(|&entry| entry != (0, 0));
         entries.map(|(start, size)| start..start.saturating_add(size))

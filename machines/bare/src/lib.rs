@@ -1,8 +1,8 @@
 //! Bare metal on any instruction set: what a boot image and the host that starts it agree on, the arithmetic that can be
 //! tested anywhere, the memory of a run, and the kernel at work.
 //!
-//! A port implements [`Isa`](isa::Isa), [`Paging`](paging::Paging) and [`Port`](rtos::Port) for one type, in a crate of the
-//! instruction set's name.
+//! A port implements [`Isa`](isa::Isa), [`Paging`](paging::Paging) and [`Port`](rtos::Port) with what that stands on for one type,
+//! in a crate of the instruction set's name: what needs the instruction set's own registers, and nothing else.
 //!
 //! * [`isa`], [`paging`]: what is needed of an instruction set and of page tables
 //! * [`lock`]: exclusion between cores
@@ -12,7 +12,8 @@
 //! * [`agenda`]: who acts next under the settled clock
 //! * [`caps`]: what the machine is able to do, from what was found of it
 //! * [`module`]: the boot module, an experiment and its options as bytes with a checksum
-//! * [`regions`]: which memory is free; [`devicetree`]: what a machine consists of, where loaders say so
+//! * [`regions`]: which memory is free; [`devicetree`]: what a machine consists of, where loaders say so; [`parts`]: those that any
+//!   machine has
 //! * [`frame`]: the frames in which the image reports back
 //! * [`placement`]: what they tell of where a run's memory lies
 //! * [`serial`]: the same on a serial line, where there is nothing better
@@ -34,6 +35,7 @@ pub mod frame;
 pub mod geometry;
 pub mod module;
 pub mod outcome;
+pub mod parts;
 pub mod placement;
 pub mod queue;
 pub mod regions;

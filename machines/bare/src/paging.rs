@@ -16,17 +16,17 @@ pub trait Paging: Isa {
     /// Where RAM may lie, mapped to itself.
     const RAM: Range<u64>;
 
+    /// The bits of an entry for a page of RAM, beside its address.
+    const PAGE_ENTRY: u64;
+
+    /// The bits of an entry for a table, beside its address.
+    const TABLE_ENTRY: u64;
+
     /// The heaps of the image.
     fn heaps() -> &'static Heaps<Self>;
 
     /// The table whose entries are gibibytes.
     fn gibibytes() -> *mut u64;
-
-    /// The entry for a page of RAM at `physical`.
-    fn page(physical: u64) -> u64;
-
-    /// The entry for a table at `physical`.
-    fn table(physical: u64) -> u64;
 
     /// True where an entry that is present, of the upper two levels, is a large page and not a table.
     fn is_large(entry: u64) -> bool;
@@ -51,6 +51,32 @@ pub trait Paging: Isa {
     /// `moves` must not lie in the image, and the new frames must be nobody else's. The boot core must ask, while the others
     /// rest and write nothing.
     unsafe fn exchange(moves: &[Move]);
+}
+
+/// Lets whoever allocates in an image come to the heaps of its port: plain functions of the port's crate, so that no caller has to
+/// name the heaps, nor what they have no use for (24 KB of the image; a function of a generic type takes as much again).
+#[macro_export]
+macro_rules! allocate_from_heaps {
+    ($port:ty) => {
+        struct Allocator;
+
+        #[global_allocator]
+        static ALLOCATOR: Allocator = Allocator;
+
+        // SAFETY: the heaps hand out disjoint blocks of the memory they were given, and take back what they gave.
+        unsafe impl core::alloc::GlobalAlloc for Allocator {
+            #[inline(never)] // once, not for each vector
+            unsafe fn alloc(&self, layout: core::alloc::Layout) -> *mut u8 {
+                <$port as $crate::paging::Paging>::heaps().allocate(layout)
+            }
+
+            #[inline(never)] // once, not for each vector
+            unsafe fn dealloc(&self, pointer: *mut u8, layout: core::alloc::Layout) {
+                // SAFETY: the caller's.
+                unsafe { <$port as $crate::paging::Paging>::heaps().release(pointer, layout) };
+            }
+        }
+    };
 }
 
 /// A page of the image that moves.

@@ -1,6 +1,8 @@
 //! Pieces of memory, as loaders list them.
 
 use core::ops::Range;
+use core::ptr::{with_exposed_provenance, with_exposed_provenance_mut};
+use core::slice;
 
 /// Memory that may be used as RAM; other kinds belong to firmware and devices.
 pub const RAM: u32 = 1;
@@ -49,6 +51,30 @@ pub fn largest_free(
     best
 }
 
+/// Moves the boot module, which loaders may lay into the midst of free memory, to the beginning of `free`. Returns it, where there is
+/// one and it fits, and what is left of `free`, in whole pieces of `page` bytes.
+///
+/// # Safety
+/// `module` must be what the loader left, in memory that is mapped. Nobody else may use `free`, but for the module itself, and this
+/// may be done once.
+pub(crate) unsafe fn take_module(
+    module: &Range<u64>,
+    free: Range<u64>,
+    page: u64,
+) -> (Option<&'static [u8]>, Range<u64>) {
+    let length = module.end.saturating_sub(module.start);
+    if length == 0 || length > free.end - free.start {
+        return (None, free);
+    }
+    let place = with_exposed_provenance_mut::<u8>(free.start as usize);
+    // SAFETY: the caller vouches for both pieces, which may overlap.
+    let bytes = unsafe {
+        core::ptr::copy(with_exposed_provenance(module.start as usize), place, length as usize);
+        slice::from_raw_parts(place, length as usize)
+    };
+    (Some(bytes), (free.start + length).next_multiple_of(page)..free.end)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -70,6 +96,26 @@ mod tests {
         assert_eq!(largest_free([], &(0..2000), &[]), 0..0);
         let all = Region { address: 10, size: u64::MAX, kind: RAM, reserved: 0 };
         assert_eq!(largest_free([all], &(0..50), &[]), 10..50);
+    }
+
+    #[test]
+    fn a_module_moves_to_the_beginning_of_what_is_free() {
+        let room: &'static mut [u8] = alloc::vec![0_u8; 4096].leak();
+        let start = room.as_mut_ptr().expose_provenance() as u64;
+        let free = start..start + 4096;
+        room[100..105].copy_from_slice(b"hello");
+        room[1000..1005].copy_from_slice(b"world");
+        // SAFETY: nobody uses the room any more.
+        let take = |from: u64, length: u64| unsafe {
+            take_module(&(start + from..start + from + length), free.clone(), 512)
+        };
+        assert_eq!(take(0, 0), (None, free.clone()), "there is none");
+        assert_eq!(take(0, 4097), (None, free.clone()), "it does not fit");
+        let (module, left) = take(1000, 5);
+        let border = (start + 5).next_multiple_of(512);
+        assert_eq!((module, left), (Some(&b"world"[..]), border..free.end));
+        assert_eq!(take(100, 5).0, Some(&b"hello"[..]), "and over what lay there");
+        assert_eq!(take(3, 600).0.map(|bytes| &bytes[97..102]), Some(&b"hello"[..]), "a little further down");
     }
 
     proptest! {

@@ -47,7 +47,7 @@ impl<const CORES: usize> Rest<CORES> {
     }
 
     /// True where the run is over and `core`, which asks, has not left it yet.
-    pub fn must_leave(&self, core: CoreId) -> bool {
+    pub(crate) fn must_leave(&self, core: CoreId) -> bool {
         // In this order: a core that finds that it no longer rests finds the run begun for which it was called.
         !self.resting[core.index()].load(Ordering::Acquire) && self.is_over()
     }

@@ -99,13 +99,13 @@ pub(crate) unsafe fn map<P: Paging, E>(
             if *entry & PRESENT == 0 {
                 let below = frame()?;
                 ptr::with_exposed_provenance_mut::<[u64; ENTRIES]>(below as usize).write_bytes(0, 1);
-                *entry = P::table(below);
+                *entry = below | P::TABLE_ENTRY;
             }
             table = ptr::with_exposed_provenance_mut((*entry & ADDRESS) as usize);
         }
     }
     // SAFETY: as above. Nothing was mapped there, so that no core remembers it.
-    unsafe { table.add(position(address, 1)).write_volatile(P::page(physical)) };
+    unsafe { table.add(position(address, 1)).write_volatile(physical | P::PAGE_ENTRY) };
     P::publish_translations();
     Ok(())
 }
@@ -152,7 +152,7 @@ pub(crate) unsafe fn move_image<P: Paging>(frames: &[u64]) {
         from: page,
         to: frame,
         entry: P::entry_of(page),
-        value: P::page(frame),
+        value: frame | P::PAGE_ENTRY,
     });
     // SAFETY: the caller vouches for the frames.
     unsafe { P::exchange(&moves.collect::<Vec<_>>()) };
@@ -167,7 +167,7 @@ pub(crate) unsafe fn return_image<P: Paging>(attic: u64) {
         from: page,
         to: attic + number as u64 * PAGE,
         entry: P::entry_of(page),
-        value: P::page(page),
+        value: page | P::PAGE_ENTRY,
     });
     // SAFETY: the frames of before have been kept; the caller vouches for the rest.
     unsafe { P::exchange(&moves.collect::<Vec<_>>()) };

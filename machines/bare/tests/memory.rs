@@ -53,6 +53,18 @@ impl Isa for HostIsa {
     fn pause() {
         std::thread::yield_now();
     }
+    fn time_stamp() -> u64 {
+        unreachable!("memory needs no clock")
+    }
+    fn wait_for_interrupt() {
+        unreachable!("memory waits for nobody")
+    }
+    fn stop() -> ! {
+        unreachable!("memory stops nobody")
+    }
+    fn turn(_: u64) {
+        unreachable!("memory counts nothing")
+    }
 }
 
 /// No address of the host lies above.
@@ -61,18 +73,14 @@ const IMAGE_AT: u64 = 0x10_0000;
 
 impl Paging for HostIsa {
     const RAM: Range<u64> = 0..BORDER;
+    const PAGE_ENTRY: u64 = 0b101;
+    const TABLE_ENTRY: u64 = 0b011;
 
     fn heaps() -> &'static Heaps<Self> {
         &HEAPS
     }
     fn gibibytes() -> *mut u64 {
         ROOT.with(|root| *root)
-    }
-    fn page(physical: u64) -> u64 {
-        physical | 0b101
-    }
-    fn table(physical: u64) -> u64 {
-        physical | 0b011
     }
     fn is_large(entry: u64) -> bool {
         entry & 0b010 == 0
@@ -173,7 +181,7 @@ fn the_image_moves_to_pages_of_the_kernel_and_comes_back() {
         // SAFETY: the entry of a page of the image.
         unsafe { *HostIsa::entry_of(IMAGE_AT + page * PAGE) }
     };
-    assert_eq!(entry(9), HostIsa::page(moved[4]));
+    assert_eq!(entry(9), moved[4] | HostIsa::PAGE_ENTRY);
     assert_eq!(moved.len(), 5);
     assert!(moved.iter().all(|frame| (frame / PAGE).is_multiple_of(4)));
     let image = told(&memory).into_iter().filter(|pages| pages.place == MemoryUser::Image);
@@ -182,7 +190,7 @@ fn the_image_moves_to_pages_of_the_kernel_and_comes_back() {
     let before: Vec<u64> =
         HostIsa::image().into_iter().flat_map(|piece| piece.step_by(PAGE as usize)).collect();
     assert_eq!(IMAGE.take(), before, "the frames of before, page after page");
-    assert_eq!(entry(9), HostIsa::page(IMAGE_AT + 9 * PAGE), "each page is where it was");
+    assert_eq!(entry(9), (IMAGE_AT + 9 * PAGE) | HostIsa::PAGE_ENTRY, "each page is where it was");
 }
 
 #[test]

@@ -1,9 +1,12 @@
 //! How fast the clocks run.
 
-use crate::arch::{apic, port, registers};
+use crate::arch::{X86, apic, port};
+use alloc::string::{String, ToString};
 use core::sync::atomic::{AtomicU64, Ordering};
-use solo_bare::time::{Bracket, Measured, Timebase, fast_rate, slow_rate};
-use solo_model::{Duration, Frequency, Instant};
+use solo_bare::isa::Isa;
+use solo_bare::rtos::clock::{self, Clock, INSTRUCTION_CLOCK, timebase};
+use solo_bare::time::{Bracket, Measured, fast_rate, slow_rate};
+use solo_model::{Duration, Frequency};
 
 /// The rate of the programmable interval timer, fixed since the first PC.
 const INTERVAL_TIMER: Frequency = Frequency::new(1_193_182);
@@ -15,19 +18,15 @@ const INTERVAL_LATCH: u8 = 0xc8;
 /// In the status: the channel has counted down.
 const INTERVAL_OVER: u8 = 1 << 7;
 
-/// The rate that the host promises with its instruction clock.
-pub const INSTRUCTION_CLOCK: Frequency = Frequency::new(1_000_000_000);
-
 /// How often the clocks are measured until a measurement is fine; then the best counts.
 const ATTEMPTS: usize = 24;
 
-static TSC_RATE: AtomicU64 = AtomicU64::new(0);
+/// The rate of the local APIC timer; that of the time stamp counter where the timer compares it.
 static TIMER_RATE: AtomicU64 = AtomicU64::new(0);
-static ORIGIN: AtomicU64 = AtomicU64::new(0);
 
 /// Why the clocks can't be used.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum ClockError {
+enum ClockError {
     /// Every measurement was disturbed.
     Disturbed,
     /// The host promised an instruction clock, and this is not one.
@@ -48,18 +47,9 @@ impl core::fmt::Display for ClockError {
     }
 }
 
-/// The rates of the clocks.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Rates {
-    /// The time stamp counter.
-    pub tsc: Frequency,
-    /// The local APIC timer; that of the time stamp counter where the timer compares it.
-    pub timer: Frequency,
-}
-
 /// Measures the clocks of this core and begins the machine's time. The time stamp counters of all cores are taken to agree, as
 /// they do on every processor with an invariant counter.
-pub fn measure(instruction_clock: bool) -> Result<(), ClockError> {
+fn measure(instruction_clock: bool) -> Result<(), ClockError> {
     // A promise is only checked; everything else is measured as finely as the interval timer allows.
     let window = Duration::from_millis(if instruction_clock { 2 } else { 40 });
     let best = |measure: &dyn Fn() -> Option<Measured>| {
@@ -76,13 +66,12 @@ pub fn measure(instruction_clock: bool) -> Result<(), ClockError> {
     let doubt_ppm = measured.doubt_ppm.max(timer_doubt_ppm);
     if doubt_ppm > Measured::FINE_PPM {
         solo_bare::say!(
-            crate::arch::X86,
+            X86,
             "the clocks may be wrong by {doubt_ppm} parts in a million: the machine was disturbed"
         );
     }
-    TSC_RATE.store(tsc.get(), Ordering::Release);
     TIMER_RATE.store(timer.get(), Ordering::Release);
-    ORIGIN.store(registers::time_stamp(), Ordering::Release);
+    clock::begin::<X86>(tsc);
     Ok(())
 }
 
@@ -94,44 +83,37 @@ fn promised(measured: Frequency) -> Result<Frequency, ClockError> {
     Ok(INSTRUCTION_CLOCK)
 }
 
-/// What was measured.
-pub fn rates() -> Rates {
-    let rate = |rate: &AtomicU64| Frequency::new(rate.load(Ordering::Relaxed));
-    Rates { tsc: rate(&TSC_RATE), timer: rate(&TIMER_RATE) }
-}
-
-/// The machine's time line.
-pub fn timebase() -> Timebase {
-    let rate = Frequency::new(TSC_RATE.load(Ordering::Relaxed));
-    match Timebase::new(rate, ORIGIN.load(Ordering::Relaxed)) {
-        Some(base) => base,
-        None => panic!("the time was asked for before the clocks were measured"),
+impl Clock for X86 {
+    fn measure_clocks(instructions: bool) -> Result<(), String> {
+        measure(instructions).map_err(|error| error.to_string())
     }
-}
 
-/// The time now.
-pub fn now() -> Instant {
-    timebase().instant(registers::time_stamp())
-}
-
-/// Lets this core's timer interrupt once when the time stamp counter has come to `tick`; earlier where the span is longer
-/// than the timer holds.
-#[inline(always)]
-pub fn interrupt_at(tick: u64) {
-    if apic::has_deadline() {
-        apic::set_deadline(tick);
-    } else {
-        apic::start_timer(timer_ticks(tick.saturating_sub(registers::time_stamp())));
+    /// Earlier where the span is longer than the timer holds.
+    #[inline(always)]
+    fn interrupt_at(tick: u64) {
+        if apic::has_deadline() {
+            apic::set_deadline(tick);
+        } else {
+            apic::start_timer(timer_ticks(tick.saturating_sub(Self::time_stamp())));
+        }
     }
-}
 
-/// Lets this core's timer interrupt once after `span`, or earlier where that is longer than the timer holds.
-pub fn interrupt_after(span: Duration) {
-    let ticks = timebase().ticks(span);
-    if apic::has_deadline() {
-        apic::set_deadline(registers::time_stamp().saturating_add(ticks));
-    } else {
-        apic::start_timer(timer_ticks(ticks));
+    fn interrupt_after(span: Duration) {
+        let ticks = timebase().ticks(span);
+        if apic::has_deadline() {
+            apic::set_deadline(Self::time_stamp().saturating_add(ticks));
+        } else {
+            apic::start_timer(timer_ticks(ticks));
+        }
+    }
+
+    #[inline(always)]
+    fn stop_timer() {
+        apic::stop_timer();
+    }
+
+    fn timer_rate() -> Frequency {
+        Frequency::new(TIMER_RATE.load(Ordering::Relaxed))
     }
 }
 
@@ -139,7 +121,7 @@ pub fn interrupt_after(span: Duration) {
 /// holds.
 #[inline(always)]
 fn timer_ticks(ticks: u64) -> u32 {
-    let (timer, tsc) = (TIMER_RATE.load(Ordering::Relaxed), TSC_RATE.load(Ordering::Relaxed));
+    let (timer, tsc) = (TIMER_RATE.load(Ordering::Relaxed), timebase().rate().get());
     let ticks = if timer == tsc {
         ticks
     } else {
@@ -147,20 +129,6 @@ fn timer_ticks(ticks: u64) -> u32 {
             as u64
     };
     ticks.clamp(1, u64::from(u32::MAX)) as u32
-}
-
-/// Sleeps for `span`, with interrupts let in; the timer of this core must be free.
-pub fn wait(span: Duration) {
-    let end = now() + span;
-    loop {
-        let left = end.since(now());
-        if left.is_zero() {
-            return;
-        }
-        interrupt_after(left);
-        registers::wait_for_interrupt();
-        registers::disable_interrupts();
-    }
 }
 
 /// Lets some time pass between two looks at a clock: looking is slow under an emulator.
@@ -199,10 +167,10 @@ fn measure_tsc(window: Duration) -> Option<Measured> {
 /// `None` once the channel has counted down: its count has begun anew, and how often nobody knows. So it is where a host
 /// has stopped the emulator for a while.
 fn read_interval() -> Option<Bracket> {
-    let before = registers::time_stamp();
+    let before = X86::time_stamp();
     // SAFETY: latches status and count; touches no memory.
     unsafe { port::write(INTERVAL_COMMAND, INTERVAL_LATCH) };
-    let after = registers::time_stamp();
+    let after = X86::time_stamp();
     // SAFETY: reads what was latched: the status, then the count, low byte first.
     let [status, low, high] = core::array::from_fn(|_| unsafe { port::read(INTERVAL_CHANNEL_2) });
     let left = u16::from_le_bytes([low, high]);
@@ -213,14 +181,14 @@ fn read_interval() -> Option<Bracket> {
 /// The local APIC timer's rate by the time stamp counter, over `window`.
 fn measure_timer(tsc: Frequency, window: Duration) -> Option<Measured> {
     let read = || {
-        let before = registers::time_stamp();
+        let before = X86::time_stamp();
         let slow = u64::from(u32::MAX - apic::timer_count());
-        Some(Bracket { before, slow, after: registers::time_stamp() })
+        Some(Bracket { before, slow, after: X86::time_stamp() })
     };
     apic::start_silent_timer();
     let first = narrowest(read)?;
     let end = first.after + tsc.get() / 1_000_000 * window.get() / 1000;
-    while registers::time_stamp() < end {
+    while X86::time_stamp() < end {
         look_away();
     }
     let rate = slow_rate(first, narrowest(read)?, tsc);

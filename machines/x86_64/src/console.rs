@@ -1,10 +1,11 @@
 //! Text for people on the first serial line, frames for the host on the debug console; where an emulator has given none, as on
 //! a PC, they take the serial line as well.
 
-use crate::arch::port;
-use core::fmt::{self, Write};
+use crate::arch::{X86, port};
 use core::sync::atomic::{AtomicBool, Ordering};
+use solo_bare::isa::Isa;
 use solo_bare::outcome::ImageExit;
+use solo_bare::rtos::Line;
 
 const SERIAL: u16 = 0x3f8;
 const LINE_STATUS: u16 = SERIAL + 5;
@@ -13,24 +14,7 @@ const TRANSMITTER_EMPTY: u8 = 0x20;
 const DEBUG_CONSOLE: u16 = 0xe9;
 const DEBUG_EXIT: u16 = 0xf4;
 
-struct Serial;
-
 static HAS_DEBUG_CONSOLE: AtomicBool = AtomicBool::new(false);
-
-impl Write for Serial {
-    fn write_str(&mut self, text: &str) -> fmt::Result {
-        for byte in text.bytes() {
-            // SAFETY: the serial line touches no memory. An absent one reads as all ones: ready.
-            unsafe {
-                while port::read(LINE_STATUS) & TRANSMITTER_EMPTY == 0 {
-                    crate::arch::registers::pause();
-                }
-                port::write(SERIAL, byte);
-            }
-        }
-        Ok(())
-    }
-}
 
 /// Prepares the serial line: 115200 baud, 8 bits, no parity, one stop bit, no interrupts. Looks for the debug console.
 pub fn prepare() {
@@ -43,25 +27,30 @@ pub fn prepare() {
     }
 }
 
-/// Prints text, whoever else does.
-pub fn print(text: fmt::Arguments<'_>) {
-    // The serial line takes everything; a formatting error of a value is not worth a panic here.
-    let _ = Serial.write_fmt(text);
-}
-
-/// Sends bytes over the debug console. False where there is none.
-pub fn send(bytes: &[u8]) -> bool {
-    let present = HAS_DEBUG_CONSOLE.load(Ordering::Relaxed);
-    if present {
-        // SAFETY: the debug console touches no memory.
-        unsafe { port::write_all(DEBUG_CONSOLE, bytes) };
+impl Line for X86 {
+    fn put(byte: u8) {
+        // SAFETY: the serial line touches no memory. An absent one reads as all ones: ready.
+        unsafe {
+            while port::read(LINE_STATUS) & TRANSMITTER_EMPTY == 0 {
+                Self::pause();
+            }
+            port::write(SERIAL, byte);
+        }
     }
-    present
-}
 
-/// Ends the emulator, or stops the machine where there is none.
-pub fn leave(outcome: ImageExit) -> ! {
-    // SAFETY: the debug-exit device touches no memory; on a PC without it nothing listens.
-    unsafe { port::write(DEBUG_EXIT, outcome as u8) };
-    crate::arch::registers::stop();
+    /// Over the debug console.
+    fn send(bytes: &[u8]) -> bool {
+        let present = HAS_DEBUG_CONSOLE.load(Ordering::Relaxed);
+        if present {
+            // SAFETY: the debug console touches no memory.
+            unsafe { port::write_all(DEBUG_CONSOLE, bytes) };
+        }
+        present
+    }
+
+    fn leave(outcome: ImageExit) -> ! {
+        // SAFETY: the debug-exit device touches no memory; on a PC without it nothing listens.
+        unsafe { port::write(DEBUG_EXIT, outcome as u8) };
+        Self::stop()
+    }
 }

@@ -3,16 +3,15 @@
 //! Emulators announce counters that do not count: QEMU's translator calls itself an AMD processor, which has four since
 //! the K7 without saying so, and some hypervisors drop what is written to them. So a unit counts only after it has counted.
 
-use crate::arch::{apic, registers};
+use crate::arch::{X86, apic, registers};
 use crate::pmu::describe::{Description, Kind};
 use crate::pmu::model::Model;
 use crate::pmu::registers::{Processor, Registers};
 use crate::pmu::{Microarchitecture, Unit, events};
-use core::arch::asm;
 use core::fmt;
-use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicBool, Ordering};
 use solo_bare::caps::Counting;
-use solo_bare::rtos::{self, LOOP_ROUNDS};
+use solo_bare::rtos::{self, counts_a_loop};
 use solo_hal::{CounterId, PmuError};
 use solo_model::event::ProcessorCode;
 use solo_model::{EventId, EventTable};
@@ -92,6 +91,15 @@ impl rtos::Source for Source {
             Self::Model => Counters::Model(Unit::new(Model::new(MODEL), MODEL)),
         }
     }
+
+    fn silence() {
+        apic::silence_counters();
+    }
+
+    fn held_by_first() -> u64 {
+        // SAFETY: as in `find`; a counter has interrupted, so there is one.
+        unsafe { Processor::own() }.counter(0)
+    }
 }
 
 impl Source {
@@ -136,34 +144,8 @@ pub fn pass_over() -> bool {
 /// True where counter 0 of this core counts the instructions of a loop.
 fn counts(found: Description) -> bool {
     // SAFETY: as in `find`.
-    let mut unit = Unit::new(unsafe { Processor::own() }, found);
-    let counter = CounterId(0);
-    let configured = unit.configure(counter, EventId::INSTRUCTIONS);
-    turn(LOOP_ROUNDS);
-    let counted = unit.read(counter).unwrap_or_default();
-    let _ = unit.stop(counter);
-    configured.is_ok() && (2 * LOOP_ROUNDS..20 * LOOP_ROUNDS).contains(&counted)
-}
-
-/// What counter 0 has counted since it passed its end, when its interrupt was served without a kernel.
-static LATE: AtomicU64 = AtomicU64::new(0);
-
-/// An interrupt of counters that no kernel serves: notes how late it is.
-pub fn note_how_late() {
-    // SAFETY: as in `find`; a counter has interrupted, so there is one.
-    LATE.store(unsafe { Processor::own() }.counter(0), Ordering::Relaxed);
-}
-
-/// What the last interrupt that no kernel served was late by, in events of counter 0.
-pub fn how_late() -> u64 {
-    LATE.load(Ordering::Relaxed)
-}
-
-/// Executes a loop of two instructions so often.
-#[inline(never)]
-pub fn turn(rounds: u64) {
-    // SAFETY: counts a register down.
-    unsafe { asm!("2:", "dec {r}", "jnz 2b", r = inout(reg) rounds.max(1) => _, options(nomem, nostack)) };
+    let unit = Unit::new(unsafe { Processor::own() }, found);
+    counts_a_loop::<X86>(&mut Counters::Processor(unit))
 }
 
 /// The counters of one core.
@@ -207,19 +189,15 @@ impl rtos::Counters for Counters {
         either!(self, unit => unit.interrupt_after(counter, events))
     }
 
-    fn start(&mut self, counter: CounterId) -> Result<(), PmuError> {
-        either!(self, unit => unit.start(counter))
+    fn run(&mut self, counter: CounterId, runs: bool) -> Result<(), PmuError> {
+        either!(self, unit => unit.run(counter, runs))
     }
 
-    fn stop(&mut self, counter: CounterId) -> Result<(), PmuError> {
-        either!(self, unit => unit.stop(counter))
-    }
-
-    fn overflowed(&mut self) -> Option<CounterId> {
+    fn overflowed(&mut self) -> u32 {
         let reached = either!(self, unit => unit.overflowed());
         // Intel's controllers mask the line with each interrupt.
         apic::let_counters_interrupt();
-        (reached != 0).then(|| CounterId(reached.trailing_zeros() as u8))
+        reached
     }
 
     fn happened(&mut self, event: EventId) -> bool {

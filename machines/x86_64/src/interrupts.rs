@@ -2,10 +2,9 @@
 
 use crate::arch::trap::{self, TrapFrame};
 use crate::arch::{X86, apic, registers};
-use crate::report;
-use crate::{console, cores, counters, memory};
-use solo_bare::outcome::ImageExit;
-use solo_bare::rtos::{self, Interrupt, Mistake};
+use crate::{counters, memory};
+use solo_bare::isa::Isa;
+use solo_bare::rtos::{self, Interrupt, Mistake, STACK_OVERFLOW, report};
 
 /// Serves an interrupt or exception. The stubs of all vectors lead here; interrupts are kept out until it returns.
 #[unsafe(no_mangle)]
@@ -16,23 +15,19 @@ extern "sysv64" fn trap_dispatch(frame: &mut TrapFrame) {
             if rtos::overflows::<X86>(frame.stack) =>
         {
             apic::again(vector);
-            kill(trap::STACK_OVERFLOW, frame);
+            let instruction = frame.instruction;
+            kill(Mistake { name: STACK_OVERFLOW, instruction, address: None }, frame);
         }
         apic::TIMER_VECTOR => serve(Interrupt::Timer),
         apic::RESCHEDULE_VECTOR => serve(Interrupt::Request),
         apic::COUNTER_VECTOR => {
-            if !rtos::has_kernel::<X86>() {
-                counters::note_how_late();
-            }
+            rtos::counters_interrupt::<X86>();
             serve(Interrupt::Counter);
         }
-        apic::STOP_VECTOR => registers::stop(),
+        apic::STOP_VECTOR => X86::stop(),
         apic::REST_VECTOR => {
             apic::end_of_interrupt();
-            // One that comes late finds the next run under way, or the core at rest.
-            if rtos::must_leave::<X86>() {
-                cores::rest();
-            }
+            rtos::asked_to_rest::<X86>();
         }
         memory::FORGET_VECTOR => {
             memory::forget();
@@ -52,9 +47,7 @@ fn serve(interrupt: Interrupt) {
 }
 
 /// Ends the thread that made a mistake. False where it was no thread, or one inside of the kernel.
-fn kill(vector: u8, frame: &mut TrapFrame) -> bool {
-    let address = (vector == trap::PAGE_FAULT).then(registers::fault_address);
-    let mistake = Mistake { name: trap::exception_name(vector), instruction: frame.instruction, address };
+fn kill(mistake: Mistake, frame: &mut TrapFrame) -> bool {
     // A call has left where it comes from on the stack.
     let mistake = mistake.told_by(|| rtos::word_at::<X86>(frame.stack));
     let Some(afterlife) = rtos::kill::<X86>(&mistake) else { return false };
@@ -78,9 +71,11 @@ fn exception(vector: u8, frame: &mut TrapFrame) {
         apic::again(interrupt);
     }
     let is_mistake = !matches!(vector, trap::NON_MASKABLE | trap::DOUBLE_FAULT | trap::MACHINE_CHECK);
-    if is_mistake && kill(vector, frame) {
+    let address = matches!(vector, trap::PAGE_FAULT | trap::DOUBLE_FAULT).then(registers::fault_address);
+    let mistake = Mistake { name: trap::exception_name(vector), instruction: frame.instruction, address };
+    if is_mistake && kill(mistake, frame) {
         return;
     }
-    report::fault(vector, frame);
-    console::leave(ImageExit::Faulted)
+    let frame_pointer = (vector != trap::DOUBLE_FAULT).then_some(frame.general[6]);
+    report::fault::<X86>(&mistake, &[("error", frame.error), ("stack", frame.stack)], frame_pointer)
 }

@@ -38,8 +38,6 @@ pub mod pmu;
 mod port;
 #[cfg(target_os = "none")]
 mod provoke;
-#[cfg(target_os = "none")]
-mod report;
 #[cfg(target_arch = "x86_64")]
 #[allow(unsafe_code)]
 pub mod switch;

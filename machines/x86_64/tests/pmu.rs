@@ -141,10 +141,10 @@ fn a_write_changes_the_value_and_nothing_else() {
         unit.write(counter, 7).unwrap();
         unit.registers().count(select, 60, true);
         assert_eq!(unit.read(counter), Ok(67), "{name}");
-        unit.stop(counter).unwrap();
+        unit.run(counter, false).unwrap();
         unit.registers().count(select, 1000, true);
         assert_eq!((unit.read(counter), unit.overflowed()), (Ok(67), 0), "{name}: held");
-        unit.start(counter).unwrap();
+        unit.run(counter, true).unwrap();
         unit.registers().count(select, 40, true);
         assert_eq!((unit.read(counter), unit.overflowed()), (Ok(107), 1 << counter.0), "{name}");
         // Modulo its width, and of its own event only.
@@ -320,11 +320,11 @@ proptest! {
                     plain[at(c)].due = (events != u64::MAX).then_some(events);
                 }
                 Deed::Start(c) => {
-                    unit.start(counters[at(c)]).unwrap();
+                    unit.run(counters[at(c)], true).unwrap();
                     plain[at(c)].runs = true;
                 }
                 Deed::Stop(c) => {
-                    unit.stop(counters[at(c)]).unwrap();
+                    unit.run(counters[at(c)], false).unwrap();
                     plain[at(c)].runs = false;
                 }
                 Deed::Count(events) => {

@@ -1,21 +1,26 @@
 //! The Generic Interrupt Controller, version 3 (Arm IHI 0069): interrupts between cores, and those of a core's own timer and
 //! counters.
 
-use super::registers;
+use super::{Arm64, registers};
 use crate::board::Board;
 use crate::{read_register, write_register};
 use core::ptr::with_exposed_provenance_mut;
+use solo_bare::isa::Isa;
+use solo_bare::rtos::Signal;
 
-/// Another core asks this one to schedule anew.
-pub const RESCHEDULE: u32 = 0;
-/// A counter of the core has overflowed: for counters that are a model.
-pub const COUNTER: u32 = 1;
-/// The run is over: every core leaves what it is at.
-pub const REST: u32 = 2;
-/// Every core is to stop.
-pub const STOP: u32 = 3;
+/// The interrupts between cores: those that software makes are the first ones.
+pub const RESCHEDULE: u32 = number(Signal::Reschedule);
+pub const COUNTER: u32 = number(Signal::Counter);
+pub const REST: u32 = number(Signal::Rest);
+pub const STOP: u32 = number(Signal::Stop);
 /// No interrupt was waiting.
 pub const NONE: u32 = 1020;
+
+/// The interrupt of a signal.
+#[inline(always)]
+pub const fn number(signal: Signal) -> u32 {
+    signal as u32
+}
 
 const DISTRIBUTOR_CONTROL: u64 = 0;
 /// Both groups, and routing by affinity.
@@ -55,7 +60,7 @@ pub fn enable(board: &Board) -> bool {
     let Some(frame) = frames.find(|frame| read(frame + TYPE + 4) == own) else { return false };
     write(frame + WAKER, read(frame + WAKER) & !SLEEPS);
     while read(frame + WAKER) & ASLEEP != 0 {
-        registers::pause();
+        Arm64::pause();
     }
     write(frame + GROUP, u32::MAX);
     let own = 1 << board.timer | board.counters.map_or(0, |counters| 1 << counters);

@@ -5,30 +5,6 @@ pub mod gic;
 pub mod registers;
 pub mod trap;
 
-pub use crate::switch;
-
 /// This instruction set.
 #[derive(Debug)]
 pub struct Arm64;
-
-impl solo_bare::isa::Isa for Arm64 {
-    #[inline(always)]
-    fn interrupts_enabled() -> bool {
-        registers::interrupts_enabled()
-    }
-
-    #[inline(always)]
-    fn enable_interrupts() {
-        registers::enable_interrupts();
-    }
-
-    #[inline(always)]
-    fn disable_interrupts() {
-        registers::disable_interrupts();
-    }
-
-    #[inline(always)]
-    fn pause() {
-        registers::pause();
-    }
-}

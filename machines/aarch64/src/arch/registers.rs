@@ -1,6 +1,8 @@
 //! The processor's registers and single instructions.
 
+use super::Arm64;
 use core::arch::asm;
+use solo_bare::isa::Isa;
 
 /// A system register by its name.
 #[macro_export]
@@ -22,15 +24,6 @@ macro_rules! write_register {
         let value: u64 = $value;
         core::arch::asm!(concat!("msr ", $name, ", {}"), in(reg) value, options(nostack, preserves_flags));
     }};
-}
-
-/// The virtual counter. It isn't read before what comes before has been done.
-#[inline(always)]
-pub fn time_stamp() -> u64 {
-    let value: u64;
-    // SAFETY: every core has the counter; reading it changes nothing.
-    unsafe { asm!("isb", "mrs {}, cntvct_el0", out(reg) value, options(nostack, preserves_flags)) };
-    value
 }
 
 /// The affinity of the core that asks.
@@ -58,46 +51,72 @@ pub fn flush_translations() {
     unsafe { asm!("dsb ish", "tlbi vmalle1", "dsb nsh", "isb", options(nostack, preserves_flags)) };
 }
 
-/// Lets interrupts in.
-#[inline(always)]
-pub fn enable_interrupts() {
-    // SAFETY: callers hold no lock here; handlers are installed before the first call.
-    unsafe { asm!("msr daifclr, #2", options(nostack, preserves_flags)) };
-}
-
-/// Keeps interrupts out.
-#[inline(always)]
-pub fn disable_interrupts() {
-    // SAFETY: keeping interrupts out breaks nothing.
-    unsafe { asm!("msr daifset, #2", options(nostack, preserves_flags)) };
-}
-
-/// True where interrupts are let in.
-#[inline(always)]
-pub fn interrupts_enabled() -> bool {
-    read_register!("daif") & 1 << 7 == 0
-}
-
-/// Waits for an interrupt, which is let in; interrupts stay enabled.
-#[inline(always)]
-pub fn wait_for_interrupt() {
-    // SAFETY: one that comes after they are kept out ends the waiting, so none is lost in between.
-    unsafe {
-        asm!("msr daifset, #2", "dsb sy", "wfi", "msr daifclr, #2", "isb", options(nostack, preserves_flags))
-    };
-}
-
-/// Stops this core for ever.
-pub fn stop() -> ! {
-    loop {
-        // SAFETY: this core has nothing more to do.
-        unsafe { asm!("msr daifset, #0xf", "wfi", options(nostack)) };
+impl Isa for Arm64 {
+    /// The virtual counter. It isn't read before what comes before has been done.
+    #[inline(always)]
+    fn time_stamp() -> u64 {
+        let value: u64;
+        // SAFETY: every core has the counter; reading it changes nothing.
+        unsafe { asm!("isb", "mrs {}, cntvct_el0", out(reg) value, options(nostack, preserves_flags)) };
+        value
     }
-}
 
-/// Waits a little, and tells the emulator that another core may run.
-#[inline(always)]
-pub fn pause() {
-    // SAFETY: changes nothing.
-    unsafe { asm!("yield", options(nostack, preserves_flags)) };
+    /// Lets interrupts in.
+    #[inline(always)]
+    fn enable_interrupts() {
+        // SAFETY: callers hold no lock here; handlers are installed before the first call.
+        unsafe { asm!("msr daifclr, #2", options(nostack, preserves_flags)) };
+    }
+
+    /// Keeps interrupts out.
+    #[inline(always)]
+    fn disable_interrupts() {
+        // SAFETY: keeping interrupts out breaks nothing.
+        unsafe { asm!("msr daifset, #2", options(nostack, preserves_flags)) };
+    }
+
+    /// True where interrupts are let in.
+    #[inline(always)]
+    fn interrupts_enabled() -> bool {
+        read_register!("daif") & 1 << 7 == 0
+    }
+
+    /// Waits for an interrupt, which is let in; interrupts stay enabled.
+    #[inline(always)]
+    fn wait_for_interrupt() {
+        // SAFETY: one that comes after they are kept out ends the waiting, so none is lost in between.
+        unsafe {
+            asm!(
+                "msr daifset, #2",
+                "dsb sy",
+                "wfi",
+                "msr daifclr, #2",
+                "isb",
+                options(nostack, preserves_flags)
+            )
+        };
+    }
+
+    /// Stops this core for ever.
+    fn stop() -> ! {
+        loop {
+            // SAFETY: this core has nothing more to do.
+            unsafe { asm!("msr daifset, #0xf", "wfi", options(nostack)) };
+        }
+    }
+
+    /// Waits a little, and tells the emulator that another core may run.
+    #[inline(always)]
+    fn pause() {
+        // SAFETY: changes nothing.
+        unsafe { asm!("yield", options(nostack, preserves_flags)) };
+    }
+
+    #[inline(never)]
+    fn turn(rounds: u64) {
+        // SAFETY: counts a register down.
+        unsafe {
+            asm!("2:", "subs {r}, {r}, #1", "b.ne 2b", r = inout(reg) rounds.max(1) => _, options(nomem, nostack))
+        };
+    }
 }

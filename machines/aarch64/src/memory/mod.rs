@@ -9,15 +9,11 @@
 //! ```
 
 use crate::arch::{Arm64, registers};
-use alloc::alloc::{GlobalAlloc, Layout};
 use core::arch::asm;
 use core::ops::Range;
 use solo_bare::heap::Heaps;
 use solo_bare::paging::{Move, PAGE, Paging, WINDOW};
 
-/// The bits of an entry beside its address: see `entry.s`.
-const TABLE_ENTRY: u64 = 3;
-const PAGE_ENTRY: u64 = 0x707;
 /// Not set where an entry of the upper levels is a block.
 const IS_TABLE: u64 = 2;
 
@@ -32,28 +28,13 @@ unsafe extern "C" {
 
 static HEAPS: Heaps<Arm64> = Heaps::new(WINDOW);
 
-/// Whoever allocates comes here: plain functions, so that no caller has to name the heaps.
-struct Allocator;
-
-#[global_allocator]
-static ALLOCATOR: Allocator = Allocator;
-
-// SAFETY: the heaps hand out disjoint blocks of the memory they were given, and take back what they gave.
-unsafe impl GlobalAlloc for Allocator {
-    #[inline(never)] // once, not for each vector
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        HEAPS.allocate(layout)
-    }
-
-    #[inline(never)] // once, not for each vector
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: the caller's.
-        unsafe { HEAPS.release(pointer, layout) };
-    }
-}
+solo_bare::allocate_from_heaps!(Arm64);
 
 impl Paging for Arm64 {
     const RAM: Range<u64> = 1 << 30..WINDOW;
+    /// Accessed, shared, write-back: see `entry.s`.
+    const PAGE_ENTRY: u64 = 0x707;
+    const TABLE_ENTRY: u64 = 3;
 
     fn heaps() -> &'static Heaps<Self> {
         &HEAPS
@@ -61,14 +42,6 @@ impl Paging for Arm64 {
 
     fn gibibytes() -> *mut u64 {
         (&raw mut gibibytes).cast()
-    }
-
-    fn page(physical: u64) -> u64 {
-        physical | PAGE_ENTRY
-    }
-
-    fn table(physical: u64) -> u64 {
-        physical | TABLE_ENTRY
     }
 
     fn is_large(entry: u64) -> bool {
@@ -142,13 +115,4 @@ impl Paging for Arm64 {
             );
         }
     }
-}
-
-/// Gives the general heap its memory.
-///
-/// # Safety
-/// Nobody else may use `free`; it must be mapped.
-pub unsafe fn give_to_heap(free: Range<u64>) {
-    // SAFETY: the caller vouches for the memory.
-    unsafe { HEAPS.give(free) };
 }

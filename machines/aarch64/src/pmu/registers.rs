@@ -1,7 +1,9 @@
 //! The registers, and the one way to them.
 
+use core::fmt;
+
 /// The registers of the processor that executes this, or of a model of one. Masks have a bit for each counter.
-pub trait Registers {
+pub trait Registers: Send + fmt::Debug {
     /// What a counter holds (PMEVCNTR): its lower 32 bits, at whose end it overflows. From PMUv3p5 on there are 32 more above them.
     fn value(&self, counter: u8) -> u64;
     /// Sets it.

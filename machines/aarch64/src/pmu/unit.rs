@@ -2,8 +2,9 @@
 
 use super::registers::Registers;
 use core::cell::Cell;
+use solo_bare::rtos::Counters;
 use solo_hal::{CounterId, PmuError};
-use solo_model::EventId;
+use solo_model::{EventId, EventTable};
 use solo_observe::catalog;
 
 /// The most counters that a unit can have, its cycle counter not counted.
@@ -26,6 +27,8 @@ pub struct Description {
     pub paired: bool,
     /// Which of the common events 0 to 63 it can count, a bit each (PMCEID).
     pub common: u64,
+    /// Lines that jobs touch are counted as misses of the last level: software tells of them.
+    pub told: bool,
 }
 
 impl Description {
@@ -34,6 +37,9 @@ impl Description {
 
     /// The number of `event` here; `None` where it can't be counted.
     pub fn code(&self, event: EventId) -> Option<u16> {
+        if self.told && event == EventId::LLC_MISSES {
+            return Some(SOFTWARE);
+        }
         let entry = catalog::ENTRIES.iter().find(|entry| entry.event == event);
         let number = entry.and_then(|entry| entry.arm64);
         number.filter(|&number| number < 64 && self.common >> number & 1 != 0)
@@ -114,7 +120,7 @@ impl<R: Registers> Unit<R> {
     ///
     /// # Errors
     /// If there is no such counter.
-    pub fn configure(&mut self, counter: CounterId, code: u16) -> Result<(), PmuError> {
+    pub fn program(&mut self, counter: CounterId, code: u16) -> Result<(), PmuError> {
         let at = self.there(counter)?;
         let (register, both) = (self.register(counter), self.both(counter));
         self.registers.stop(both);
@@ -130,83 +136,12 @@ impl<R: Registers> Unit<R> {
         Ok(())
     }
 
-    /// The counter's value, modulo its width.
-    ///
-    /// # Errors
-    /// If there is no such counter.
-    #[inline(always)]
-    pub fn read(&self, counter: CounterId) -> Result<u64, PmuError> {
-        let at = self.there(counter)?;
-        let (raw, state) = (self.registers.value(self.register(counter)), &self.counters[at]);
-        let value = state.value.get().wrapping_add(raw.wrapping_sub(state.seen.get()) & RANGE);
-        state.value.set(value);
-        state.seen.set(raw);
-        Ok(value & (u64::MAX >> (64 - Description::WIDTH)))
-    }
-
-    /// Sets the counter's value. What it counts, whether it runs and when it interrupts stay.
-    ///
-    /// # Errors
-    /// If there is no such counter.
-    pub fn write(&mut self, counter: CounterId, value: u64) -> Result<(), PmuError> {
-        let at = self.there(counter)?;
-        self.counters[at].seen.set(self.registers.value(self.register(counter)));
-        self.counters[at].value.set(value);
-        Ok(())
-    }
-
-    /// Asks for one interrupt when `events` more have been counted; `u64::MAX` for none. The counter stands still
-    /// while it is programmed.
-    ///
-    /// # Errors
-    /// If there is no such counter.
-    pub fn interrupt_after(&mut self, counter: CounterId, events: u64) -> Result<(), PmuError> {
-        let at = self.there(counter)?;
-        let both = self.both(counter);
-        self.registers.stop(both);
-        self.registers.silence(both);
-        self.registers.forget(both);
-        if events == u64::MAX {
-            self.counters[at].after = None;
-        } else {
-            self.begin_lap(counter, events.max(1));
-            self.registers.interrupt(self.bit(counter));
-        }
-        if self.counters[at].runs {
-            self.go(counter);
-        }
-        Ok(())
-    }
-
     /// Lets the counter's register count, and its companion where it is to interrupt.
     fn go(&mut self, counter: CounterId) {
         let interrupts = self.counters[usize::from(counter.0)].after.is_some();
         self.registers.run(if interrupts { self.both(counter) } else { self.bit(counter) });
         // QEMU 7.2 plans for the overflow when it is asked for the value of a counter that runs, not when that begins to.
         self.registers.value(self.register(counter));
-    }
-
-    /// Lets the counter run, or holds it at its value.
-    ///
-    /// # Errors
-    /// If there is no such counter.
-    pub fn run(&mut self, counter: CounterId, runs: bool) -> Result<(), PmuError> {
-        let at = self.there(counter)?;
-        self.counters[at].runs = runs;
-        if runs {
-            self.go(counter);
-        } else {
-            self.registers.stop(self.both(counter));
-        }
-        Ok(())
-    }
-
-    /// Holds the counter at its value.
-    ///
-    /// # Errors
-    /// If there is no such counter.
-    pub fn stop(&mut self, counter: CounterId) -> Result<(), PmuError> {
-        self.run(counter, false)
     }
 
     /// True where the overflow of counter 0, which has counted what it was asked to, was noticed without being asked.
@@ -224,9 +159,83 @@ impl<R: Registers> Unit<R> {
         }
     }
 
+    /// Programs the register so that it overflows after `events`, or after as many as it reaches.
+    fn begin_lap(&mut self, counter: CounterId, events: u64) {
+        let lap = events.min(1 << (REGISTER_WIDTH - 1));
+        let raw = 0_u64.wrapping_sub(lap) & RANGE;
+        let register = self.register(counter);
+        // What it has counted until here is kept.
+        let _ = self.read(counter);
+        self.registers.set_value(register, raw);
+        if self.description.paired {
+            self.registers.set_value(register + 1, raw.wrapping_sub(1) & RANGE);
+        }
+        let state = &mut self.counters[usize::from(counter.0)];
+        state.seen.set(raw);
+        state.after = Some(events - lap);
+    }
+}
+
+impl<R: Registers> Counters for Unit<R> {
+    fn configure(&mut self, counter: CounterId, event: EventId, _: &EventTable) -> Result<(), PmuError> {
+        let code = self.description.code(event);
+        self.program(counter, code.ok_or(PmuError::NotCountable { counter, event })?)
+    }
+
+    /// The counter's value, modulo its width.
+    #[inline(always)]
+    fn read(&self, counter: CounterId) -> Result<u64, PmuError> {
+        let at = self.there(counter)?;
+        let (raw, state) = (self.registers.value(self.register(counter)), &self.counters[at]);
+        let value = state.value.get().wrapping_add(raw.wrapping_sub(state.seen.get()) & RANGE);
+        state.value.set(value);
+        state.seen.set(raw);
+        Ok(value & (u64::MAX >> (64 - Description::WIDTH)))
+    }
+
+    /// Sets the counter's value. What it counts, whether it runs and when it interrupts stay.
+    fn write(&mut self, counter: CounterId, value: u64) -> Result<(), PmuError> {
+        let at = self.there(counter)?;
+        self.counters[at].seen.set(self.registers.value(self.register(counter)));
+        self.counters[at].value.set(value);
+        Ok(())
+    }
+
+    /// Asks for one interrupt when `events` more have been counted; `u64::MAX` for none. The counter stands still
+    /// while it is programmed.
+    fn interrupt_after(&mut self, counter: CounterId, events: u64) -> Result<(), PmuError> {
+        let at = self.there(counter)?;
+        let both = self.both(counter);
+        self.registers.stop(both);
+        self.registers.silence(both);
+        self.registers.forget(both);
+        if events == u64::MAX {
+            self.counters[at].after = None;
+        } else {
+            self.begin_lap(counter, events.max(1));
+            self.registers.interrupt(self.bit(counter));
+        }
+        if self.counters[at].runs {
+            self.go(counter);
+        }
+        Ok(())
+    }
+
+    /// Lets the counter run, or holds it at its value.
+    fn run(&mut self, counter: CounterId, runs: bool) -> Result<(), PmuError> {
+        let at = self.there(counter)?;
+        self.counters[at].runs = runs;
+        if runs {
+            self.go(counter);
+        } else {
+            self.registers.stop(self.both(counter));
+        }
+        Ok(())
+    }
+
     /// An overflow interrupt has come: which counters have counted what they were asked to, a bit each. Acknowledges
     /// those, begins the next lap of those that have not, and lets interrupts in again.
-    pub fn overflowed(&mut self) -> u32 {
+    fn overflowed(&mut self) -> u32 {
         let status = self.registers.overflows();
         self.registers.forget(status);
         let (mut reached, mut waiting) = (0, 0);
@@ -258,19 +267,11 @@ impl<R: Registers> Unit<R> {
         reached
     }
 
-    /// Programs the register so that it overflows after `events`, or after as many as it reaches.
-    fn begin_lap(&mut self, counter: CounterId, events: u64) {
-        let lap = events.min(1 << (REGISTER_WIDTH - 1));
-        let raw = 0_u64.wrapping_sub(lap) & RANGE;
-        let register = self.register(counter);
-        // What it has counted until here is kept.
-        let _ = self.read(counter);
-        self.registers.set_value(register, raw);
-        if self.description.paired {
-            self.registers.set_value(register + 1, raw.wrapping_sub(1) & RANGE);
+    /// The processor notices by itself what overflows.
+    fn happened(&mut self, event: EventId) -> bool {
+        if self.description.told && event == EventId::LLC_MISSES {
+            self.software_increment();
         }
-        let state = &mut self.counters[usize::from(counter.0)];
-        state.seen.set(raw);
-        state.after = Some(events - lap);
+        false
     }
 }

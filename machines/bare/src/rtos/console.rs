@@ -1,6 +1,6 @@
 //! Text for people, and frames for the host.
 
-use super::port::Port;
+use super::port::{self, Port};
 use crate::frame::ImageMessage;
 use crate::serial;
 use core::fmt::{self, Write};
@@ -13,9 +13,9 @@ static DAMAGE: AtomicI64 = AtomicI64::new(-1);
 /// The port's line for text.
 struct Line<P>(PhantomData<P>);
 
-impl<P: Port> Write for Line<P> {
+impl<P: port::Line> Write for Line<P> {
     fn write_str(&mut self, text: &str) -> fmt::Result {
-        P::print(format_args!("{text}"));
+        text.bytes().for_each(P::put);
         Ok(())
     }
 }
@@ -23,7 +23,13 @@ impl<P: Port> Write for Line<P> {
 /// Prints a line's worth of text, when no other core does.
 pub fn print<P: Port>(text: fmt::Arguments<'_>) {
     let _console = P::shared().console.lock();
-    P::print(text);
+    print_at_once::<P>(text);
+}
+
+/// Prints text, whoever else does.
+pub(super) fn print_at_once<P: port::Line>(text: fmt::Arguments<'_>) {
+    // The line takes everything; a formatting error of a value is not worth a panic here.
+    let _ = Line::<P>(PhantomData).write_fmt(text);
 }
 
 /// Lets the frame of this number, from 0, be damaged on its way: for tests of what the host makes of it.

@@ -10,7 +10,8 @@
 //! The simulated machine does the same line by line (`solo-sim`, devices). Here a device is a wire of its own between two network devices
 //! ([`crate::wire`]).
 
-use super::port::{Port, Signal};
+use super::cores::Signal;
+use super::port::Port;
 use crate::paging::PAGE;
 use crate::queue::Piece;
 use crate::window::translate;

@@ -1,9 +1,11 @@
 //! When a run ends, and what is sent then.
 
+use super::clock::timebase;
 use super::console::send;
+use super::cores::Signal;
 use super::mediators::{self, Mediators};
-use super::port::{Port, Signal};
-use super::{EntryCounts, REQUESTS, REST, Rtos, State, run_memory};
+use super::port::Port;
+use super::{EntryCounts, REQUESTS, REST, Rtos, State, rest, run_memory};
 use crate::frame::{self, End, ImageMessage, Killed};
 use crate::lock::Guard;
 use crate::memory::RunMemory;
@@ -96,7 +98,7 @@ impl<P: Port, C: Criterion> Rtos<P, C> {
             // SAFETY: the guard was forgotten, and this core does nothing more with the kernel.
             unsafe { part.release_forgotten() };
         });
-        P::rest()
+        rest::<P>()
     }
 
     /// Sends all that was recorded.
@@ -126,7 +128,7 @@ impl<P: Port, C: Criterion> Rtos<P, C> {
             parts,
             entries: entries.all,
             waited: entries.waited,
-            longest: P::timebase().span(entries.longest_ticks),
+            longest: timebase().span(entries.longest_ticks),
         }));
         send::<P>(&ImageMessage::End(End { at, records: count, dropped, latest_settled_ns: latest.get() }));
         say!(P, "{count} records in {at}, {dropped} dropped; the clock stood at {}", mediators::now::<P>());

@@ -1,7 +1,9 @@
 //! The hardware mediators on bare metal: what the kernel asks of this machine.
 
+use super::clock::timebase;
+use super::cores::Signal;
 use super::devices::{self, Engine};
-use super::port::{Counters, Port, Signal, Source};
+use super::port::{Counters, Port, Source};
 use super::run_memory;
 use crate::agenda::{Agenda, MOST_CORES};
 use crate::caps::Found;
@@ -29,12 +31,12 @@ static ZERO: AtomicU64 = AtomicU64::new(0);
 #[inline]
 pub fn now<P: Port>() -> Instant {
     let ticks = P::time_stamp().saturating_sub(ZERO.load(Ordering::Acquire));
-    Instant::new(P::timebase().span(ticks).get())
+    Instant::new(timebase().span(ticks).get())
 }
 
 /// Makes it `instant` now.
 pub(super) fn set_now<P: Port>(instant: Instant) {
-    let passed = P::timebase().ticks(Duration::new(instant.get()));
+    let passed = timebase().ticks(Duration::new(instant.get()));
     ZERO.store(P::time_stamp().wrapping_sub(passed), Ordering::Release);
 }
 
@@ -218,7 +220,7 @@ impl<P: Port> Mediators<P> {
         let (colors, banks) = placed.unwrap_or((1, 1));
         let found = Found {
             cores: count,
-            timer_resolution: Duration::new(1_000_000_000u64.div_ceil(P::timebase().rate().get())),
+            timer_resolution: Duration::new(1_000_000_000u64.div_ceil(timebase().rate().get())),
             counting: source.map(|source| source.able(table)),
             settled,
             devices: P::HAS_DEVICES && !P::virtio().is_empty(),
@@ -251,7 +253,7 @@ impl<P: Port> Mediators<P> {
             // Zero moves, and however long this takes on a busy host, the job gets a little from here on.
             return P::interrupt_after(at.since(now::<P>()).max(LITTLE));
         }
-        let passed = P::timebase().ticks(Duration::new(at.get()));
+        let passed = timebase().ticks(Duration::new(at.get()));
         P::interrupt_at(ZERO.load(Ordering::Acquire).saturating_add(passed));
     }
 
@@ -292,7 +294,7 @@ impl<P: Port> Mediators<P> {
             self.probe(core, Overhead::Tick, Edge::Leave);
         }
         let empty = match self.records.last() {
-            Some(Record::Overhead(record)) => P::timebase().ticks(record.cost),
+            Some(Record::Overhead(record)) => timebase().ticks(record.cost),
             _ => 0,
         };
         self.records.clear();
@@ -303,7 +305,7 @@ impl<P: Port> Mediators<P> {
 
     fn keep_overhead(&mut self, core: CoreId, overhead: Overhead, at: Instant, ticks: u64) {
         let empty = self.probes.as_ref().map_or(0, |probes| probes.empty);
-        let cost = P::timebase().span(ticks.saturating_sub(empty));
+        let cost = timebase().span(ticks.saturating_sub(empty));
         self.keep(move || Record::Overhead(OverheadRecord { at, core, overhead, cost }));
     }
 
@@ -353,7 +355,8 @@ impl<P: Port> Mediators<P> {
 
     /// An interrupt of counters on `core`, which asks: the first that has counted what it was asked to.
     pub fn overflowed(&mut self, core: CoreId) -> Option<CounterId> {
-        self.counters.get_mut(core.index())?.as_mut()?.overflowed()
+        let reached = self.counters.get_mut(core.index())?.as_mut()?.overflowed();
+        (reached != 0).then(|| CounterId(reached.trailing_zeros() as u8))
     }
 
     /// The counters of a core: the kernel asks for those of the calling core only, the only one that reaches them.
@@ -397,11 +400,11 @@ impl<P: Port> solo_hal::Pmu for Mediators<P> {
     }
 
     fn start(&mut self, core: CoreId, counter: CounterId) -> Result<(), PmuError> {
-        self.counters(core, counter)?.start(counter)
+        self.counters(core, counter)?.run(counter, true)
     }
 
     fn stop(&mut self, core: CoreId, counter: CounterId) -> Result<(), PmuError> {
-        self.counters(core, counter)?.stop(counter)
+        self.counters(core, counter)?.run(counter, false)
     }
 }
 

@@ -24,7 +24,9 @@
 //! ```
 
 mod bodies;
+pub mod clock;
 pub mod console;
+pub mod cores;
 mod devices;
 mod finish;
 mod mediators;
@@ -32,6 +34,8 @@ mod order;
 pub mod port;
 mod prepare;
 pub mod program;
+mod provoke;
+pub mod report;
 mod run_memory;
 mod selftest;
 mod start;
@@ -40,11 +44,14 @@ mod thread;
 mod threads;
 mod walk;
 
-pub use port::{Counters, Port, Shared, Signal, Source};
-pub use selftest::LOOP_ROUNDS;
-pub use start::{come_home, start, wait};
-pub use thread::{Afterlife, Mistake, has_kernel, in_death, kill, overflows, panicked, serve};
-pub use walk::{callers, word_at};
+pub use clock::Clock;
+pub use cores::{Cores, Signal};
+pub use port::{Counters, Line, Port, Shared, Source};
+pub use provoke::Mistakes;
+pub use selftest::{LOOP_ROUNDS, counts_a_loop};
+pub use start::{start, wait};
+pub use thread::{Afterlife, Mistake, STACK_OVERFLOW, counters_interrupt, kill, overflows, serve};
+pub use walk::word_at;
 
 use crate::agenda::{Kind, MOST_CORES};
 use crate::context::Context;
@@ -83,15 +90,36 @@ fn is_over() -> bool {
     REST.is_over()
 }
 
+/// This core is asked to leave everything. One that is asked late finds the next run under way, or is at rest.
+pub fn asked_to_rest<P: Port>() {
+    if must_leave::<P>() {
+        rest::<P>()
+    }
+}
+
+/// Leaves everything that this core was at, on whatever stack, and lets it go home on its own first one, with interrupts kept out.
+fn rest<P: Port>() -> ! {
+    let end = P::first_stack_end(P::current());
+    // SAFETY: nothing on the stack that is left will be gone back to, nor on the core's first one.
+    unsafe { P::restart(end, come_home::<P>) }
+}
+
+/// This core has left a run that is over.
+extern "C" fn come_home<P: Port>() -> ! {
+    let core = P::current();
+    rests::<P>(core);
+    wait::<P>(core)
+}
+
 /// True where the run is over and this core has not left it yet.
-pub fn must_leave<P: Port>() -> bool {
+fn must_leave<P: Port>() -> bool {
     REST.must_leave(P::current())
 }
 
 /// `core` has left everything and is on its own stack.
 fn rests<P: Port>(core: CoreId) {
     P::stop_timer();
-    P::silence_counters();
+    P::Source::silence();
     OCCUPANTS[core.index()].store(NOBODY, Ordering::Relaxed);
     INSIDE[core.index()].store(false, Ordering::Relaxed);
     REST.rest(core);
@@ -108,8 +136,8 @@ fn is_at_rest(core: CoreId) -> bool {
 }
 
 /// True where the run is over and all cores rest.
-fn all_rest<P: Port>() -> bool {
-    REST.all_rest(P::cores())
+fn all_rest() -> bool {
+    REST.all_rest(cores::count())
 }
 
 /// The kernel under one criterion, and all that its machine needs. Its code is in the image once for each criterion: what
@@ -352,7 +380,7 @@ impl<P: Port, C: Criterion> Rtos<P, C> {
         let _ = guard.forget();
         // SAFETY: the guard was forgotten, and this core does nothing more with the kernel.
         unsafe { part.release_forgotten() };
-        P::rest()
+        rest::<P>()
     }
 
     fn exit_kernel(&self, guard: Guard<'_, P, State<P, C>>, core: CoreId) {

@@ -1,77 +1,38 @@
 //! What the kernel at work needs of an instruction set and the machine around it. A port implements it for its type.
 
 use super::bodies::{Bodies, Hooks, Notes};
+use super::cores::Cores;
+use super::provoke::Mistakes;
 use super::{Ahead, Entries};
 use crate::caps::Counting;
 use crate::context::Context;
-use crate::frame::Hardware;
+use crate::frame::{Controller, InstructionSet};
 use crate::geometry::Geometry;
 use crate::lock::SpinLock;
 use crate::memory::RunMemory;
-use crate::module::Fault;
 use crate::outcome::ImageExit;
 use crate::paging::Paging;
-use crate::time::Timebase;
-use alloc::string::String;
 use alloc::vec::Vec;
 use core::cell::UnsafeCell;
 use core::fmt;
 use core::sync::atomic::AtomicBool;
 use solo_hal::{CounterId, PmuError};
 use solo_kernel::Arrival;
-use solo_model::{CoreId, Duration, EventId, EventTable};
-
-/// An interrupt that a core causes on another one, or on itself.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Signal {
-    /// Schedule anew.
-    Reschedule,
-    /// A counter has overflowed: for counters that are a model.
-    Counter,
-    /// The run is over: leave everything.
-    Rest,
-}
+use solo_model::{CoreId, EventId, EventTable};
 
 /// An instruction set and its machine. Functions that name no core concern the one that asks.
-pub trait Port: Paging + fmt::Debug {
+pub trait Port: Paging + Cores + Line + Mistakes + fmt::Debug {
     /// Where its counters come from.
     type Source: Source;
 
+    /// Whose instructions these are.
+    const INSTRUCTION_SET: InstructionSet;
+
+    /// Whether it knows where devices lie that move data by themselves.
+    const HAS_DEVICES: bool = false;
+
     /// What the image keeps once.
     fn shared() -> &'static Shared<Self>;
-
-    /// The clock, in ticks. All cores see the same.
-    fn time_stamp() -> u64;
-    /// What its ticks mean.
-    fn timebase() -> Timebase;
-    /// Measures the clocks; `instructions`: the host promises one tick for each instruction and nanosecond.
-    ///
-    /// # Errors
-    /// A sentence, where they can't be used.
-    fn measure_clocks(instructions: bool) -> Result<(), String>;
-    /// Lets the timer interrupt once when the clock has come to `tick`, or earlier.
-    fn interrupt_at(tick: u64);
-    /// Lets the timer interrupt once after `span`, or earlier.
-    fn interrupt_after(span: Duration);
-    /// Silences the timer.
-    fn stop_timer();
-
-    /// The core that asks.
-    fn current() -> CoreId;
-    /// How many cores have been started.
-    fn cores() -> usize;
-    /// Starts the others; what the hardware calls those that did not come.
-    fn start_others() -> Vec<u64>;
-    /// Interrupts `core`.
-    fn signal(core: CoreId, signal: Signal);
-    /// Interrupts all others.
-    fn signal_others(signal: Signal);
-    /// Waits for an interrupt, which is let in.
-    fn wait_for_interrupt();
-    /// Leaves everything that this core was at and calls [`super::come_home`] on its first stack, interrupts kept out.
-    fn rest() -> !;
-    /// Stops for ever.
-    fn stop() -> !;
 
     /// A thread that begins at `entry` on an empty stack.
     ///
@@ -84,28 +45,28 @@ pub trait Port: Paging + fmt::Debug {
     /// `load` must have been left by `switch` or made by [`Port::begin`] and not been loaded since; `save` must stay valid until
     /// it has been written. Interrupts must be kept out.
     unsafe fn switch(save: *mut Context, load: Context);
-    /// Makes a mistake on purpose, on a stack whose lowest address is `limit`. Returns if the processor let it pass.
-    fn provoke(fault: Fault, limit: u64);
+    /// Goes on at `entry` with an empty stack that ends at `stack_end`, interrupts kept out, and never comes back.
+    ///
+    /// # Safety
+    /// Nobody may use the stack, and nothing on the stack that is left may be needed any more.
+    unsafe fn restart(stack_end: u64, entry: extern "C" fn() -> !) -> !;
+    /// Where the caller's frame begins: the frame pointer.
+    fn frame_pointer() -> u64;
 
-    /// Keeps the interrupts of the counters out.
-    fn silence_counters();
-    /// Executes a loop of two instructions so often.
-    fn turn(rounds: u64);
-    /// How many events late the last interrupt of counters came that no kernel served.
-    fn counter_was_late() -> u64;
-
-    /// Whether it knows where devices lie that move data by themselves.
-    const HAS_DEVICES: bool = false;
-    /// Where registers of virtio devices lie, where it does.
+    /// Where registers of virtio devices lie, where it has such.
     fn virtio() -> Vec<u64> {
         Vec::new()
     }
     /// What the processor says of its last level.
     fn last_level() -> Option<Geometry>;
-    /// What was found.
-    fn hardware() -> Hardware;
-    /// Prints text for people, whoever else does.
-    fn print(text: fmt::Arguments<'_>);
+    /// What hands interrupts to the cores.
+    fn controller() -> Controller;
+}
+
+/// The way out of a machine.
+pub trait Line {
+    /// Lets a byte of text for people out, whoever else does.
+    fn put(byte: u8);
     /// Sends bytes to the host. False where there is no way but the line that text takes.
     fn send(bytes: &[u8]) -> bool;
     /// Ends the emulator, or stops the machine where there is none.
@@ -125,6 +86,10 @@ pub trait Source: Copy + Send + fmt::Debug + fmt::Display + 'static {
     fn able(&self, table: &EventTable) -> Counting;
     /// The counters of the core that asks, stopped, with their interrupts let in.
     fn begin(&self) -> Self::Counters;
+    /// Keeps the interrupts of this core's counters out.
+    fn silence();
+    /// What counter 0 of this core holds, which there is: after its overflow, by how many events its interrupt is late.
+    fn held_by_first() -> u64;
 }
 
 /// The counters of one core, asked by itself. See [`solo_hal::Pmu`] for what they have in common.
@@ -134,10 +99,11 @@ pub trait Counters: Send + fmt::Debug {
     fn read(&self, counter: CounterId) -> Result<u64, PmuError>;
     fn write(&mut self, counter: CounterId, value: u64) -> Result<(), PmuError>;
     fn interrupt_after(&mut self, counter: CounterId, events: u64) -> Result<(), PmuError>;
-    fn start(&mut self, counter: CounterId) -> Result<(), PmuError>;
-    fn stop(&mut self, counter: CounterId) -> Result<(), PmuError>;
-    /// An interrupt of the counters: acknowledges it and lets the next one in. The first that has counted what it was asked to.
-    fn overflowed(&mut self) -> Option<CounterId>;
+    /// Lets the counter run, or holds it at its value.
+    fn run(&mut self, counter: CounterId, runs: bool) -> Result<(), PmuError>;
+    /// An interrupt of the counters: acknowledges it and lets the next one in. Those that have counted what they were asked to,
+    /// a bit each.
+    fn overflowed(&mut self) -> u32;
     /// Tells a model that `event` has happened once. True where somebody has to interrupt the core for it.
     fn happened(&mut self, event: EventId) -> bool;
 }

@@ -1,6 +1,7 @@
 //! What a run needs before there is a kernel: the same under all criteria, so it is in the image once.
 
 use super::Common;
+use super::cores;
 use super::devices;
 use super::finish::Goal;
 use super::mediators::{CountsFrom, MOST_RECORDS, Mediators, RecordSpace};
@@ -45,7 +46,7 @@ impl<P: Port> Prepared<P> {
     ) -> Result<(Self, KernelConfig), String> {
         let settled = matches!(options.clock, Clock::Settled);
         let source = P::Source::find(options.modelled_counters);
-        let caps = Mediators::<P>::caps(P::cores(), settled, source, &experiment.platform.events);
+        let caps = Mediators::<P>::caps(cores::count(), settled, source, &experiment.platform.events);
         let caps = ScriptedCounters::lend(experiment, caps);
         solo_hal::admit(experiment, &caps).map_err(|lack| words(&lack))?;
         let memory = TaskMemory::allocate::<P>(experiment, options.colors)?;

@@ -12,6 +12,7 @@
 pub use super::bodies::Body;
 use super::bodies::Hooks;
 use super::console::send;
+use super::cores;
 use super::port::Port;
 use super::start::{begin, go_on, unpack};
 use super::task_memory::Region;
@@ -55,7 +56,7 @@ pub fn start<P: Port>(bytes: Option<&[u8]>, heap_bytes: u64, declare: Declare) -
         None => (BootOptions::default(), 0),
     };
     begin::<P>(&options, heap_bytes, checksum);
-    let Declared { experiment, bodies } = declare(P::cores()).unwrap_or_else(|reason| {
+    let Declared { experiment, bodies } = declare(cores::count()).unwrap_or_else(|reason| {
         say!(P, "refused: {reason}");
         send::<P>(&ImageMessage::Refused(Refusal::Declared(reason)));
         P::leave(ImageExit::Refused)

@@ -1,9 +1,12 @@
 //! From a machine that is up to the last of its runs.
 
+use super::clock::timebase;
 use super::console::{damage, send};
+use super::cores;
 use super::port::Port;
-use super::{all_rest, clear_away, entries, is_over, rests, run, selftest};
-use crate::frame::{End, Hello, ImageMessage};
+use super::provoke::provoke;
+use super::{all_rest, clear_away, entries, is_over, run, selftest};
+use crate::frame::{End, Hardware, Hello, ImageMessage};
 use crate::module::{self, BootOptions, Module, Provocation};
 use crate::outcome::ImageExit;
 use crate::say;
@@ -26,11 +29,11 @@ pub(super) fn begin<P: Port>(options: &BootOptions, heap_bytes: u64, checksum: u
         P::leave(ImageExit::Refused)
     }
     match options.provoke {
-        Some(Provocation::Kernel(fault)) => P::provoke(fault, 0),
+        Some(Provocation::Kernel(fault)) => provoke::<P>(fault, 0),
         Some(Provocation::Frame(number)) => damage(number),
         Some(Provocation::Thread { .. }) | None => {}
     }
-    let missing = P::start_others();
+    let missing = cores::start_others::<P>();
     if !missing.is_empty() {
         say!(P, "processors that did not start, as the hardware calls them: {missing:?}");
         P::leave(ImageExit::Faulted)
@@ -50,18 +53,12 @@ pub(super) fn go_on<P: Port>() -> ! {
         }
         selftest::run::<P>();
         send::<P>(&ImageMessage::End(End {
-            at: P::timebase().instant(P::time_stamp()),
+            at: timebase().instant(P::time_stamp()),
             records: 0,
             dropped: 0,
             latest_settled_ns: 0,
         }));
     }
-}
-
-/// `core` has left a run that is over.
-pub fn come_home<P: Port>(core: CoreId) -> ! {
-    rests::<P>(core);
-    wait::<P>(core)
 }
 
 /// Where a core waits for what it is to do: it arrives here at its start and after each run.
@@ -72,7 +69,7 @@ pub fn wait<P: Port>(core: CoreId) -> ! {
             if let Some(entries) = entries::<P>() {
                 entries.begin(core)
             }
-        } else if core == CoreId(0) && all_rest::<P>() {
+        } else if core == CoreId(0) && all_rest() {
             clear_away::<P>();
             go_on::<P>()
         }
@@ -94,7 +91,13 @@ pub(super) fn unpack<P: Port>(bytes: Option<&[u8]>) -> (Vec<Module>, u32) {
 }
 
 fn greet<P: Port>(heap_bytes: u64, module: u32) {
-    let hardware = P::hardware();
+    let hardware = Hardware {
+        instruction_set: P::INSTRUCTION_SET,
+        controller: P::controller(),
+        identities: (0..cores::count()).map(|core| cores::identity_of(CoreId(core as u16))).collect(),
+        clock: timebase().rate(),
+        timer: P::timer_rate(),
+    };
     say!(
         P,
         "{} cores by {} {:?}, time stamps at {}, timer at {}, {} MiB of memory",

@@ -1,8 +1,10 @@
 //! What a thread does, and where interrupts and faults find it.
 
+use super::cores::Signal;
 use super::finish::Death;
 use super::mediators;
-use super::port::{Port, Signal};
+use super::port::{Port, Source};
+use super::provoke::provoke;
 use super::threads::spin;
 use super::{
     Call, Common, Entries, INSIDE, Interrupt, NOBODY, OCCUPANTS, Rtos, is_at_rest, run_memory, thread_of,
@@ -53,9 +55,15 @@ pub(super) fn entries<P: Port>() -> Option<&'static dyn Entries<P>> {
     if shared.ready.load(Ordering::Acquire) { unsafe { *shared.kernel.get() } } else { None }
 }
 
-/// True from the beginning of a run until it has been cleared away.
-pub fn has_kernel<P: Port>() -> bool {
-    P::shared().ready.load(Ordering::Acquire)
+/// What counter 0 held when the last interrupt of counters came that no kernel serves: how late it was.
+pub(super) static LATE: AtomicU64 = AtomicU64::new(0);
+
+/// A counter of this core has interrupted: before it is acknowledged and served.
+#[inline(always)]
+pub fn counters_interrupt<P: Port>() {
+    if !P::shared().ready.load(Ordering::Acquire) {
+        LATE.store(P::Source::held_by_first(), Ordering::Relaxed);
+    }
 }
 
 /// Hands an interrupt, which has been acknowledged, to the kernel, or counts it while there is none: the kernel may go on in
@@ -93,7 +101,7 @@ pub fn overflows<P: Port>(stack: u64) -> bool {
     }
 }
 
-/// What stopped a thread.
+/// What stopped a thread, or the kernel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Mistake {
     /// The processor's name for it.
@@ -115,8 +123,9 @@ impl Mistake {
     }
 }
 
-/// Where a thread goes on after its mistake, in its own death.
+/// Where a thread goes on after its mistake, in its own death. Entry code may read it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(C)]
 pub struct Afterlife {
     /// The instruction.
     pub instruction: u64,
@@ -124,8 +133,13 @@ pub struct Afterlife {
     pub stack_end: u64,
 }
 
+impl Afterlife {
+    /// None: the thread goes on where it was.
+    pub const NONE: Self = Self { instruction: 0, stack_end: 0 };
+}
+
 /// What the overflow of a stack is called, whatever the processor made of it.
-const STACK_OVERFLOW: &str = "stack overflow";
+pub const STACK_OVERFLOW: &str = "stack overflow";
 
 /// Ends the thread that made a mistake. `None` where it was no thread, or one inside of the kernel.
 pub fn kill<P: Port>(mistake: &Mistake) -> Option<Afterlife> {
@@ -142,7 +156,7 @@ pub fn kill<P: Port>(mistake: &Mistake) -> Option<Afterlife> {
 }
 
 /// Ends the thread of a program that panicked. `None` where it was none, or one inside of the kernel.
-pub fn panicked<P: Port>(info: &core::panic::PanicInfo<'_>) -> Option<Afterlife> {
+pub(super) fn panicked<P: Port>(info: &core::panic::PanicInfo<'_>) -> Option<Afterlife> {
     P::shared().hooks()?;
     let place = info.location().map_or(String::new(), |place| {
         alloc::format!(" at {}:{}:{}", place.file(), place.line(), place.column())
@@ -194,7 +208,7 @@ pub(super) extern "C" fn entry<P: Port>() -> ! {
 }
 
 /// Where a thread goes on after its fault, on its own stack from the top.
-pub extern "C" fn in_death<P: Port>() -> ! {
+pub(super) extern "C" fn in_death<P: Port>() -> ! {
     match entries::<P>() {
         Some(entries) => die(entries),
         None => unreachable!("a thread without a kernel"),
@@ -291,7 +305,7 @@ impl<P: Port> Body<'_, P> {
             {
                 self.give_up(format_args!("{error}"));
             }
-            P::provoke(fault, self.common.threads.stacks.limit(self.thread.index()));
+            provoke::<P>(fault, self.common.threads.stacks.limit(self.thread.index()));
         }
     }
 

@@ -1,5 +1,6 @@
 //! Threads: their stacks, programs and own time.
 
+use super::clock::timebase;
 use super::port::Port;
 use super::run_memory;
 use super::task_memory::{Heaps, MissingMemory, Region, TaskMemory};
@@ -166,7 +167,7 @@ impl<P: Port> Threads<P> {
     /// Computes until `thread`, which asks, has consumed `span` more of its own time.
     pub fn compute(&self, thread: ThreadId, span: Duration) {
         let time = &self.times[thread.index()];
-        let end = time.ticks::<P>() + P::timebase().ticks(span);
+        let end = time.ticks::<P>() + timebase().ticks(span);
         loop {
             let left = end.saturating_sub(time.ticks::<P>());
             if left == 0 {

@@ -13,9 +13,10 @@
 //!
 //! The boot core takes the better of what CPUID offers, and all cores use the same.
 
-use crate::arch::port;
 use crate::arch::registers::{self, msr};
+use crate::arch::{X86, port};
 use core::sync::atomic::{AtomicBool, Ordering};
+use solo_bare::isa::Isa;
 use solo_model::Duration;
 
 /// The timer's interrupt.
@@ -259,7 +260,7 @@ fn command(to: u32, low: u32) {
         return;
     }
     while read(COMMAND_LOW) & DELIVERY_PENDING != 0 {
-        registers::pause();
+        X86::pause();
     }
     write(COMMAND_HIGH, to << 24);
     write(COMMAND_LOW, low);

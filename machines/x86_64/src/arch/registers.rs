@@ -1,7 +1,9 @@
 //! The processor's registers and single instructions.
 
+use super::X86;
 use core::arch::asm;
 use core::arch::x86_64::_rdtsc;
+use solo_bare::isa::Isa;
 
 /// Model-specific registers that the image uses.
 pub mod msr {
@@ -11,13 +13,6 @@ pub mod msr {
     pub const APIC_BASE: u32 = 0x1b;
     /// The time stamp at which the local APIC's timer interrupts.
     pub const TSC_DEADLINE: u32 = 0x6e0;
-}
-
-/// The time stamp counter.
-#[inline(always)]
-pub fn time_stamp() -> u64 {
-    // SAFETY: every x86-64 processor has the counter, and ring 0 may read it.
-    unsafe { _rdtsc() }
 }
 
 /// What the processor says of itself: eax, ebx, ecx, edx of subleaf 0 of a leaf. Zeros for leaves that it has not.
@@ -78,46 +73,63 @@ pub fn flush_translations() {
     unsafe { asm!("mov {t}, cr3", "mov cr3, {t}", t = out(reg) _, options(nostack, preserves_flags)) };
 }
 
-/// Lets interrupts in.
-#[inline(always)]
-pub fn enable_interrupts() {
-    // SAFETY: callers hold no lock here; handlers are installed before the first call.
-    unsafe { asm!("sti", options(nostack)) };
-}
-
-/// Keeps interrupts out.
-#[inline(always)]
-pub fn disable_interrupts() {
-    // SAFETY: keeping interrupts out breaks nothing.
-    unsafe { asm!("cli", options(nostack)) };
-}
-
-/// True where interrupts are let in.
-#[inline(always)]
-pub fn interrupts_enabled() -> bool {
-    let flags: u64;
-    // SAFETY: reads the flags through the stack, which the asm block may use.
-    unsafe { asm!("pushfq", "pop {}", out(reg) flags, options(preserves_flags)) };
-    flags & 1 << 9 != 0
-}
-
-/// Waits for an interrupt, which is let in; interrupts stay enabled.
-#[inline(always)]
-pub fn wait_for_interrupt() {
-    // SAFETY: `sti` takes effect after the next instruction, so no interrupt is lost in between.
-    unsafe { asm!("sti", "hlt", options(nostack)) };
-}
-
-/// Stops this core for ever.
-pub fn stop() -> ! {
-    loop {
-        // SAFETY: this core has nothing more to do.
-        unsafe { asm!("cli", "hlt", options(nostack)) };
+impl Isa for X86 {
+    /// The time stamp counter.
+    #[inline(always)]
+    fn time_stamp() -> u64 {
+        // SAFETY: every x86-64 processor has the counter, and ring 0 may read it.
+        unsafe { _rdtsc() }
     }
-}
 
-/// Waits a little, and tells the emulator that another core may run.
-#[inline(always)]
-pub fn pause() {
-    core::hint::spin_loop();
+    /// Lets interrupts in.
+    #[inline(always)]
+    fn enable_interrupts() {
+        // SAFETY: callers hold no lock here; handlers are installed before the first call.
+        unsafe { asm!("sti", options(nostack)) };
+    }
+
+    /// Keeps interrupts out.
+    #[inline(always)]
+    fn disable_interrupts() {
+        // SAFETY: keeping interrupts out breaks nothing.
+        unsafe { asm!("cli", options(nostack)) };
+    }
+
+    /// True where interrupts are let in.
+    #[inline(always)]
+    fn interrupts_enabled() -> bool {
+        let flags: u64;
+        // SAFETY: reads the flags through the stack, which the asm block may use.
+        unsafe { asm!("pushfq", "pop {}", out(reg) flags, options(preserves_flags)) };
+        flags & 1 << 9 != 0
+    }
+
+    /// Waits for an interrupt, which is let in; interrupts stay enabled.
+    #[inline(always)]
+    fn wait_for_interrupt() {
+        // SAFETY: `sti` takes effect after the next instruction, so no interrupt is lost in between.
+        unsafe { asm!("sti", "hlt", options(nostack)) };
+    }
+
+    /// Stops this core for ever.
+    fn stop() -> ! {
+        loop {
+            // SAFETY: this core has nothing more to do.
+            unsafe { asm!("cli", "hlt", options(nostack)) };
+        }
+    }
+
+    /// Waits a little, and tells the emulator that another core may run.
+    #[inline(always)]
+    fn pause() {
+        core::hint::spin_loop();
+    }
+
+    #[inline(never)]
+    fn turn(rounds: u64) {
+        // SAFETY: counts a register down.
+        unsafe {
+            asm!("2:", "dec {r}", "jnz 2b", r = inout(reg) rounds.max(1) => _, options(nomem, nostack))
+        };
+    }
 }

@@ -16,8 +16,6 @@ pub const GENERAL_PROTECTION: u8 = 13;
 pub const PAGE_FAULT: u8 = 14;
 /// Machine check.
 pub const MACHINE_CHECK: u8 = 18;
-/// No vector of the processor: a thread has used more of its stack than is its own.
-pub const STACK_OVERFLOW: u8 = 0xfe;
 /// The first vector that is not an exception of the processor.
 pub const FIRST_INTERRUPT: u8 = 32;
 
@@ -43,13 +41,6 @@ pub struct TrapFrame {
     pub stack_segment: u64,
 }
 
-impl TrapFrame {
-    /// The interrupted frame pointer.
-    pub const fn frame_pointer(&self) -> u64 {
-        self.general[6]
-    }
-}
-
 /// The name of an exception.
 pub const fn exception_name(vector: u8) -> &'static str {
     match vector {
@@ -65,7 +56,6 @@ pub const fn exception_name(vector: u8) -> &'static str {
         12 => "stack fault",
         GENERAL_PROTECTION => "general protection fault",
         PAGE_FAULT => "page fault",
-        STACK_OVERFLOW => "stack overflow",
         16 => "floating-point error",
         17 => "alignment check",
         MACHINE_CHECK => "machine check",

@@ -130,7 +130,7 @@ other_core_64:                  # no stack yet: it is found by the local APIC's 
     movl    (%rax), %edi
     shrl    $24, %edi
 3:  xorl    %ecx, %ecx
-4:  cmpl    %edi, core_identities(,%rcx,4)
+4:  cmpl    %edi, core_identities(,%rcx,8)
     je      5f
     incl    %ecx
     cmpl    $16, %ecx           # MOST_CORES
@@ -140,7 +140,8 @@ other_core_64:                  # no stack yet: it is found by the local APIC's 
     jmp     2b
 5:  movq    other_core_stacks(,%rcx,8), %rsp
     xorl    %ebp, %ebp
-    call    other_core_main     # with the identity; it does not come back
+    movl    %ecx, %edi
+    call    other_core_main     # with its number; it does not come back
     jmp     2b
 
 # ---------------------------------------------------------------- tables

@@ -16,8 +16,9 @@ use crate::arch::{X86, apic, registers};
 use core::arch::asm;
 use core::ops::Range;
 use core::sync::atomic::{AtomicUsize, Ordering};
+use solo_bare::isa::Isa;
 use solo_bare::paging::Move;
-use solo_bare::rtos::Port;
+use solo_bare::rtos::cores;
 
 /// Asks a core that rests to forget its translations.
 pub const FORGET_VECTOR: u8 = 0xf8;
@@ -78,8 +79,8 @@ pub unsafe fn exchange(moves: &[Move]) {
     }
     FORGOTTEN.store(0, Ordering::Release);
     apic::send_to_others(FORGET_VECTOR);
-    while FORGOTTEN.load(Ordering::Acquire) + 1 < X86::cores() {
-        registers::pause();
+    while FORGOTTEN.load(Ordering::Acquire) + 1 < cores::count() {
+        X86::pause();
     }
 }
 

@@ -16,35 +16,18 @@ pub use image::{FORGET_VECTOR, forget};
 pub use tables::guard_null;
 
 use crate::arch::{X86, registers};
-use alloc::alloc::{GlobalAlloc, Layout};
 use core::ops::Range;
 use solo_bare::heap::Heaps;
 use solo_bare::paging::{Move, Paging, WINDOW};
 
 static HEAPS: Heaps<X86> = Heaps::new(WINDOW);
 
-/// Whoever allocates comes here: plain functions, so that no caller has to name the heaps (24 KB of the image).
-struct Allocator;
-
-#[global_allocator]
-static ALLOCATOR: Allocator = Allocator;
-
-// SAFETY: the heaps hand out disjoint blocks of the memory they were given, and take back what they gave.
-unsafe impl GlobalAlloc for Allocator {
-    #[inline(never)] // once, not for each vector
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        HEAPS.allocate(layout)
-    }
-
-    #[inline(never)] // once, not for each vector
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: the caller's.
-        unsafe { HEAPS.release(pointer, layout) };
-    }
-}
+solo_bare::allocate_from_heaps!(X86);
 
 impl Paging for X86 {
     const RAM: Range<u64> = 1 << 20..3 << 30;
+    const PAGE_ENTRY: u64 = tables::PRESENT_WRITABLE;
+    const TABLE_ENTRY: u64 = tables::PRESENT_WRITABLE;
 
     fn heaps() -> &'static Heaps<Self> {
         &HEAPS
@@ -52,14 +35,6 @@ impl Paging for X86 {
 
     fn gibibytes() -> *mut u64 {
         tables::gibibytes()
-    }
-
-    fn page(physical: u64) -> u64 {
-        physical | tables::PRESENT_WRITABLE
-    }
-
-    fn table(physical: u64) -> u64 {
-        physical | tables::PRESENT_WRITABLE
     }
 
     fn is_large(entry: u64) -> bool {
@@ -82,13 +57,4 @@ impl Paging for X86 {
         // SAFETY: the caller vouches for the frames.
         unsafe { image::exchange(moves) };
     }
-}
-
-/// Gives the general heap its memory.
-///
-/// # Safety
-/// Nobody else may use `free`; it must be mapped.
-pub unsafe fn give_to_heap(free: Range<u64>) {
-    // SAFETY: the caller vouches for the memory.
-    unsafe { HEAPS.give(free) };
 }

@@ -182,22 +182,6 @@ impl<R: Registers> Unit<R> {
         Ok(())
     }
 
-    /// Lets the counter run.
-    ///
-    /// # Errors
-    /// If there is no such counter.
-    pub fn start(&mut self, counter: CounterId) -> Result<(), PmuError> {
-        self.run(counter, true)
-    }
-
-    /// Holds the counter at its value.
-    ///
-    /// # Errors
-    /// If there is no such counter.
-    pub fn stop(&mut self, counter: CounterId) -> Result<(), PmuError> {
-        self.run(counter, false)
-    }
-
     /// An overflow interrupt has come: which counters have counted what they were asked to, a bit each. Acknowledges
     /// those that have, begins the next lap of those that have not. The machine lets the next interrupt in
     /// (LVTPC) afterwards.
@@ -253,7 +237,11 @@ impl<R: Registers> Unit<R> {
         state.after = Some(events - lap);
     }
 
-    fn run(&mut self, counter: CounterId, runs: bool) -> Result<(), PmuError> {
+    /// Lets the counter run, or holds it at its value.
+    ///
+    /// # Errors
+    /// If there is no such counter.
+    pub fn run(&mut self, counter: CounterId, runs: bool) -> Result<(), PmuError> {
         let which = self.which(counter)?;
         let state = &mut self.counters[usize::from(counter.0)];
         state.select = if runs { state.select.enabled() } else { state.select.stopped() };

@@ -1,6 +1,7 @@
 //! A unit in software, register by register, for tests on any machine.
 
-use super::registers::Registers;
+use solo_aarch64::pmu::SOFTWARE;
+use solo_aarch64::pmu::registers::Registers;
 
 /// The counters of the model.
 const COUNTERS: usize = 6;
@@ -75,7 +76,7 @@ impl Registers for Model {
     fn increment(&mut self, mask: u32) {
         let running = self.running;
         self.running &= mask;
-        self.count(super::SOFTWARE, 1);
+        self.count(SOFTWARE, 1);
         self.running = running;
     }
     fn begin(&mut self) {
