@@ -2,7 +2,7 @@
 
 fn main() {
     println!("cargo::rerun-if-changed=link.ld");
-    println!("cargo::rerun-if-changed=src/boot/entry.s");
+    println!("cargo::rerun-if-changed=src/port/boot/entry.s");
     if std::env::var("CARGO_CFG_TARGET_OS").as_deref() != Ok("none") {
         return;
     }

@@ -13,38 +13,16 @@
 
 extern crate alloc;
 
-#[cfg(target_os = "none")]
-mod arch;
-#[cfg(target_os = "none")]
-mod boot;
-#[cfg(target_os = "none")]
-mod clock;
-#[cfg(target_os = "none")]
-mod console;
-#[cfg(target_os = "none")]
-mod cores;
-#[cfg(target_os = "none")]
-mod counters;
 pub mod cpuid;
-#[cfg(target_os = "none")]
-mod interrupts;
-#[cfg(target_os = "none")]
-mod memory;
 pub mod multiboot2;
 #[cfg(target_arch = "x86_64")]
 #[allow(unsafe_code)]
 pub mod pmu;
 #[cfg(target_os = "none")]
 mod port;
-#[cfg(target_os = "none")]
-mod provoke;
 #[cfg(target_arch = "x86_64")]
 #[allow(unsafe_code)]
 pub mod switch;
 
 #[cfg(target_os = "none")]
-pub use arch::X86;
-#[cfg(target_os = "none")]
-pub use counters::Source;
-#[cfg(target_os = "none")]
-pub use port::{start, start_program};
+pub use port::{Source, X86, start, start_program};

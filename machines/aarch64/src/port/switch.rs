@@ -2,7 +2,7 @@
 
 use core::arch::naked_asm;
 
-pub use solo_bare::context::Context;
+use solo_bare::context::Context;
 
 /// A thread that begins at `entry` on an empty stack that ends at `stack_end`.
 ///

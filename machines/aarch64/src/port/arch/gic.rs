@@ -9,18 +9,12 @@ use solo_bare::isa::Isa;
 use solo_bare::rtos::Signal;
 
 /// The interrupts between cores: those that software makes are the first ones.
-pub const RESCHEDULE: u32 = number(Signal::Reschedule);
-pub const COUNTER: u32 = number(Signal::Counter);
-pub const REST: u32 = number(Signal::Rest);
-pub const STOP: u32 = number(Signal::Stop);
+pub const RESCHEDULE: u32 = Signal::Reschedule as u32;
+pub const COUNTER: u32 = Signal::Counter as u32;
+pub const REST: u32 = Signal::Rest as u32;
+pub const STOP: u32 = Signal::Stop as u32;
 /// No interrupt was waiting.
 pub const NONE: u32 = 1020;
-
-/// The interrupt of a signal.
-#[inline(always)]
-pub const fn number(signal: Signal) -> u32 {
-    signal as u32
-}
 
 const DISTRIBUTOR_CONTROL: u64 = 0;
 /// Both groups, and routing by affinity.
@@ -97,15 +91,15 @@ pub fn end_of_interrupt(number: u32) {
 
 /// Interrupts the core of this affinity.
 #[inline(always)]
-pub fn send(affinity: u64, interrupt: u32) {
+pub fn send(affinity: u64, signal: Signal) {
     let others = (affinity >> 8 & 0xff) << 16 | (affinity >> 16 & 0xff) << 32 | (affinity >> 32 & 0xff) << 48;
     let (range, bit) = (affinity >> 4 & 0xf, affinity & 0xf);
-    command(others | range << 44 | u64::from(interrupt) << 24 | 1 << bit);
+    command(others | range << 44 | (signal as u64) << 24 | 1 << bit);
 }
 
 /// Interrupts every core but this one.
-pub fn send_to_others(interrupt: u32) {
-    command(1 << 40 | u64::from(interrupt) << 24);
+pub fn send_to_others(signal: Signal) {
+    command(1 << 40 | (signal as u64) << 24);
 }
 
 #[inline(always)]

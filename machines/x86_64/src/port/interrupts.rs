@@ -1,8 +1,8 @@
 //! What is done about interrupts and exceptions.
 
-use crate::arch::trap::{self, TrapFrame};
-use crate::arch::{X86, apic, registers};
-use crate::{counters, memory};
+use crate::port::arch::trap::{self, TrapFrame};
+use crate::port::arch::{X86, apic, registers};
+use crate::port::{counters, memory};
 use solo_bare::isa::Isa;
 use solo_bare::rtos::{self, Interrupt, Mistake, STACK_OVERFLOW, report};
 

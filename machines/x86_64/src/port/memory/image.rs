@@ -12,7 +12,7 @@
 //! The page tables of the identity are walked by their physical addresses and stay where the loader put them.
 
 use super::tables;
-use crate::arch::{X86, apic, registers};
+use crate::port::arch::{X86, apic, registers};
 use core::arch::asm;
 use core::ops::Range;
 use core::sync::atomic::{AtomicUsize, Ordering};

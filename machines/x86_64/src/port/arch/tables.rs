@@ -1,6 +1,6 @@
 //! Segment, task state and interrupt tables.
 
-use crate::arch::trap;
+use crate::port::arch::trap;
 use alloc::boxed::Box;
 use core::arch::asm;
 use core::mem::size_of;

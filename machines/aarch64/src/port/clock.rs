@@ -1,6 +1,6 @@
 //! The generic timer: a counter that all cores share, and a comparison on each of them.
 
-use crate::arch::{Arm64, registers};
+use crate::port::arch::{Arm64, registers};
 use crate::{read_register, write_register};
 use alloc::string::String;
 use solo_bare::rtos::clock::{self, Clock};

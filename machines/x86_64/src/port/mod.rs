@@ -1,8 +1,21 @@
 //! This machine as the kernel at work sees it, and where its cores arrive in Rust.
 
-use crate::arch::{X86, apic};
-use crate::boot::{self, acpi};
-use crate::{console, cores, counters, cpuid, memory, switch};
+mod arch;
+mod boot;
+mod clock;
+mod console;
+mod cores;
+mod counters;
+mod interrupts;
+mod memory;
+mod provoke;
+
+pub use arch::X86;
+pub use counters::Source;
+
+use crate::{cpuid, switch};
+use arch::apic;
+use boot::acpi;
 use core::arch::asm;
 use core::panic::PanicInfo;
 use solo_bare::context::Context;
@@ -64,7 +77,7 @@ fn panic(info: &PanicInfo<'_>) -> ! {
 }
 
 impl Port for X86 {
-    type Source = counters::Source;
+    type Source = Source;
 
     const INSTRUCTION_SET: InstructionSet = InstructionSet::X86_64;
 

@@ -1,7 +1,7 @@
 //! Mistakes on purpose, for tests of what happens then.
 
-use crate::arch::{Arm64, firmware};
-use crate::console;
+use crate::port::arch::{Arm64, firmware};
+use crate::port::console;
 use core::arch::asm;
 use solo_bare::module::Fault;
 use solo_bare::rtos::Mistakes;

@@ -1,8 +1,8 @@
 //! Text for people on the serial line, frames for the host by semihosting; where no host answers that, they take the serial line
 //! as well.
 
-use crate::arch::{Arm64, firmware};
 use crate::board::{Board, Conduit};
+use crate::port::arch::{Arm64, firmware};
 use core::ptr::with_exposed_provenance_mut;
 use core::sync::atomic::{AtomicU64, Ordering};
 use solo_bare::isa::Isa;

@@ -1,7 +1,7 @@
 //! Text for people on the first serial line, frames for the host on the debug console; where an emulator has given none, as on
 //! a PC, they take the serial line as well.
 
-use crate::arch::{X86, port};
+use crate::port::arch::{X86, port};
 use core::sync::atomic::{AtomicBool, Ordering};
 use solo_bare::isa::Isa;
 use solo_bare::outcome::ImageExit;

@@ -1,6 +1,6 @@
 //! Page tables of the first 4 GiB, each address to itself.
 
-use crate::arch::registers;
+use crate::port::arch::registers;
 use alloc::boxed::Box;
 use core::ops::Range;
 use core::ptr;

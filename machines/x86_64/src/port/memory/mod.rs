@@ -15,7 +15,7 @@ mod tables;
 pub use image::{FORGET_VECTOR, forget};
 pub use tables::guard_null;
 
-use crate::arch::{X86, registers};
+use crate::port::arch::{X86, registers};
 use core::ops::Range;
 use solo_bare::heap::Heaps;
 use solo_bare::paging::{Move, Paging, WINDOW};

@@ -1,7 +1,7 @@
 //! Which core this is, and how the others come up.
 
-use crate::arch::{Arm64, firmware, gic, registers};
 use crate::board::Board;
+use crate::port::arch::{Arm64, firmware, gic, registers};
 use crate::read_register;
 use alloc::vec::Vec;
 use solo_bare::lock::SpinLock;
@@ -55,17 +55,22 @@ impl Cores for Arm64 {
         // The entry code reads without caches where each stack ends.
         registers::publish();
         for core in 1..count as u16 {
-            firmware::start_core(crate::console::conduit(), identity_of(CoreId(core)), entry, core.into());
+            firmware::start_core(
+                crate::port::console::conduit(),
+                identity_of(CoreId(core)),
+                entry,
+                core.into(),
+            );
         }
     }
 
     #[inline(always)]
     fn signal(core: CoreId, signal: Signal) {
-        gic::send(identity_of(core), gic::number(signal));
+        gic::send(identity_of(core), signal);
     }
 
     fn signal_others(signal: Signal) {
-        gic::send_to_others(gic::number(signal));
+        gic::send_to_others(signal);
     }
 
     fn first_stack_end(core: CoreId) -> u64 {

@@ -3,11 +3,11 @@
 //! Emulators announce counters that do not count: QEMU's translator calls itself an AMD processor, which has four since
 //! the K7 without saying so, and some hypervisors drop what is written to them. So a unit counts only after it has counted.
 
-use crate::arch::{X86, apic, registers};
 use crate::pmu::describe::{Description, Kind};
 use crate::pmu::model::Model;
 use crate::pmu::registers::{Processor, Registers};
 use crate::pmu::{Microarchitecture, Unit, events};
+use crate::port::arch::{X86, apic, registers};
 use core::fmt;
 use core::sync::atomic::{AtomicBool, Ordering};
 use solo_bare::caps::Counting;

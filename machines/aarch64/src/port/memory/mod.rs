@@ -8,7 +8,7 @@
 //!   4 GiB  window: the run's stacks, buffers and heaps, page by page on those frames, holes between them
 //! ```
 
-use crate::arch::{Arm64, registers};
+use crate::port::arch::{Arm64, registers};
 use core::arch::asm;
 use core::ops::Range;
 use solo_bare::heap::Heaps;

@@ -1,9 +1,9 @@
 //! The counters of the cores: the processor's own. Under an emulator they count little, instructions only under its instruction
 //! clock; what jobs touch they count where the image tells them (software increments), at the host's wish.
 
-use crate::arch::{Arm64, registers};
 use crate::pmu::registers::{Processor, Registers};
 use crate::pmu::{Description, Unit};
+use crate::port::arch::{Arm64, registers};
 use crate::read_register;
 use core::fmt;
 use solo_bare::caps::Counting;

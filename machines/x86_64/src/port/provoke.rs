@@ -1,6 +1,6 @@
 //! Mistakes on purpose, for tests of what happens then.
 
-use crate::arch::{X86, tables};
+use crate::port::arch::{X86, tables};
 use core::arch::asm;
 use solo_bare::module::Fault;
 use solo_bare::rtos::Mistakes;

@@ -1,6 +1,6 @@
 //! How fast the clocks run.
 
-use crate::arch::{X86, apic, port};
+use crate::port::arch::{X86, apic, port};
 use alloc::string::{String, ToString};
 use core::sync::atomic::{AtomicU64, Ordering};
 use solo_bare::isa::Isa;

@@ -1,9 +1,22 @@
 //! This machine as the kernel at work sees it, and where its cores arrive in Rust.
 
-use crate::arch::{Arm64, registers};
+mod arch;
+mod clock;
+mod console;
+mod cores;
+mod counters;
+mod interrupts;
+mod memory;
+mod provoke;
+mod switch;
+
+pub use arch::Arm64;
+pub use counters::Source;
+
 use crate::board::Board;
-use crate::{console, cores, counters, interrupts, read_register, switch};
+use crate::read_register;
 use alloc::vec::Vec;
+use arch::registers;
 use core::arch::asm;
 use core::panic::PanicInfo;
 use solo_bare::context::Context;
@@ -81,7 +94,7 @@ fn panic(info: &PanicInfo<'_>) -> ! {
 }
 
 impl Port for Arm64 {
-    type Source = counters::Source;
+    type Source = Source;
 
     const INSTRUCTION_SET: InstructionSet = InstructionSet::Arm64;
     const HAS_DEVICES: bool = true;

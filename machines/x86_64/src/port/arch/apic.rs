@@ -13,8 +13,8 @@
 //!
 //! The boot core takes the better of what CPUID offers, and all cores use the same.
 
-use crate::arch::registers::{self, msr};
-use crate::arch::{X86, port};
+use crate::port::arch::registers::{self, msr};
+use crate::port::arch::{X86, port};
 use core::sync::atomic::{AtomicBool, Ordering};
 use solo_bare::isa::Isa;
 use solo_model::Duration;

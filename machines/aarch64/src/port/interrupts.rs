@@ -1,8 +1,8 @@
 //! What is done about interrupts and exceptions.
 
-use crate::arch::trap::{self, TrapFrame};
-use crate::arch::{Arm64, gic};
-use crate::counters::Source;
+use crate::port::arch::trap::{self, TrapFrame};
+use crate::port::arch::{Arm64, gic};
+use crate::port::counters::Source;
 use crate::read_register;
 use core::sync::atomic::{AtomicU32, Ordering};
 use solo_bare::isa::Isa;

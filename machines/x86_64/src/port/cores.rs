@@ -1,8 +1,8 @@
 //! Which core this is, and how the others come up.
 
-use crate::arch::registers::{self, msr};
-use crate::arch::tables::{self, InterruptTable};
-use crate::arch::{X86, apic};
+use crate::port::arch::registers::{self, msr};
+use crate::port::arch::tables::{self, InterruptTable};
+use crate::port::arch::{X86, apic};
 use alloc::boxed::Box;
 use core::ptr;
 use core::sync::atomic::{AtomicUsize, Ordering};
