@@ -55,7 +55,7 @@ impl Compared {
         self
     }
 
-    /// True where every deadline and bound of every variant held, and every account of time adds up.
+    /// True where the verdicts of all variants hold.
     pub fn held(&self) -> bool {
         self.runs.iter().all(|run| run.verdict.held)
     }

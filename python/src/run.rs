@@ -120,7 +120,7 @@ impl Run {
         shown(py, serde_json::to_string(&verdict(&self.report, None)))
     }
 
-    /// True where every deadline and every proved bound held and the accounts of time add up (exit code 0 of `solo run`).
+    /// True where the verdict holds: exit code 0 of `solo run`.
     #[getter]
     fn held(&self) -> bool {
         verdict(&self.report, None).held

@@ -146,6 +146,8 @@ fn the_thesis_file_names_what_is_there() {
 fn wrong_files_are_refused_by_name() {
     let dir = folder();
     let good = file("[5, 75]", &[[5.0, 6.0], [6.0, 7.0]]);
+    // Of a file that is no study nothing is quoted, wherever it lies.
+    std::fs::write(dir.path().join("secret"), "password hunter2\n").unwrap();
     let refused = |text: &str| -> String {
         let path: PathBuf = dir.path().join("wrong.toml");
         std::fs::write(&path, text).unwrap();
@@ -176,6 +178,7 @@ fn wrong_files_are_refused_by_name() {
         ("[[target]]", idle, "no published number says anything of table \"idle\""),
         ("above = ", "beside = ", "unknown field `beside`"),
         ("only = \"flat.toml\"", "only = \"none.toml\"", "none.toml"),
+        ("only = \"flat.toml\"", "only = \"secret\"", "studies: \"secret\" is no study file"),
     ] {
         let text = good.replacen(from, to, 1);
         assert_ne!(text, good, "{from}");
@@ -186,6 +189,6 @@ fn wrong_files_are_refused_by_name() {
             continue;
         }
         let message = refused(&text);
-        assert!(message.contains(wanted), "{wanted}: {message}");
+        assert!(message.contains(wanted) && !message.contains("hunter2"), "{wanted}: {message}");
     }
 }

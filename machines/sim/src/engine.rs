@@ -155,7 +155,7 @@ fn dispatched(
 pub(crate) struct ThreadContext {
     pub(crate) program: Program,
     /// What comes before the next operation: an access that found no free miss register, or the next line to be flushed.
-    pub(crate) retry: Option<Again>,
+    pub(crate) again: Option<Again>,
     /// What it empties caches of, while it does.
     pub(crate) flushing: Option<Flushing>,
     /// Computation left over from an interruption, and how fast the core computes on which it would take that long.
@@ -233,7 +233,7 @@ fn threads_of(experiment: &Experiment, traces: &[Arc<TraceImage>]) -> Result<Vec
             .map_err(|error| SimError::Work { task: task.name.clone(), error })?;
         threads.push(ThreadContext {
             program,
-            retry: None,
+            again: None,
             flushing: None,
             left: (Picoseconds::ZERO, RelativeSpeed::REFERENCE),
             burst: None,

@@ -109,7 +109,7 @@ impl<C: Criterion> Engine<'_, C> {
             }
         }
         let context = &mut self.threads[thread.index()];
-        if let Some(again) = context.retry.take() {
+        if let Some(again) = context.again.take() {
             self.go_on(index, thread, again);
             return true;
         }
@@ -311,7 +311,7 @@ impl<C: Criterion> Engine<'_, C> {
         let account = &mut self.hardware.accounts[thread.index()];
         if !access.waits && !core.frees_register(account) {
             // The operation is performed again when a register has come free.
-            self.threads[thread.index()].retry = Some(Again::Access(*access));
+            self.threads[thread.index()].again = Some(Again::Access(*access));
             return;
         }
         self.accesses += 1;

@@ -20,7 +20,7 @@ impl<C: Criterion> Engine<'_, C> {
         let context = &mut self.threads[thread.index()];
         context.moved = true;
         context.flushing = Some(Flushing { caches, lines, done: 0 });
-        context.retry = Some(Again::Flush);
+        context.again = Some(Again::Flush);
         // The instruction itself, whatever caches hold.
         let account = &mut self.hardware.accounts[thread.index()];
         self.cores[index].flush_instruction(account);
@@ -30,7 +30,7 @@ impl<C: Criterion> Engine<'_, C> {
     /// Empties caches of the next line. Interrupts come between two.
     #[inline(never)]
     pub(crate) fn go_on_with_flush(&mut self, index: usize, thread: ThreadId) {
-        self.threads[thread.index()].retry = Some(Again::Flush);
+        self.threads[thread.index()].again = Some(Again::Flush);
         // What was asked for before comes before.
         let account = &mut self.hardware.accounts[thread.index()];
         if self.cores[index].awaits_last(account) || self.comes_first(index, thread) {
@@ -38,12 +38,12 @@ impl<C: Criterion> Engine<'_, C> {
         }
         let context = &mut self.threads[thread.index()];
         let Some(flushing) = &mut context.flushing else {
-            context.retry = None;
+            context.again = None;
             return;
         };
         let address = flushing.next(&self.spaces, self.experiment.platform.line());
         let Some(address) = address else {
-            (context.flushing, context.retry) = (None, None);
+            (context.flushing, context.again) = (None, None);
             return;
         };
         let core = &mut self.cores[index];

@@ -11,7 +11,7 @@ use crate::space::Spaces;
 use solo_isolate::{Blocks, Footprint, Stretch};
 use solo_kernel::{CORE_BYTES, THREAD_BYTES};
 use solo_model::{Bytes, CoreId, Experiment, Picoseconds, Record};
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 /// What the kernel keeps of a thread and of a core.
 pub const KERNEL_BLOCKS: Blocks = Blocks { thread: THREAD_BYTES, core: CORE_BYTES };
@@ -26,7 +26,7 @@ pub(crate) struct Touch {
 /// Where the kernel's data lies, and its requests under way.
 pub(crate) struct KernelMemory {
     footprint: Footprint,
-    requests: Vec<RequestId>,
+    requests: BTreeSet<RequestId>,
     frames: Box<[u64]>,
     page: u64,
     /// By core, what its kernel has yet to touch before a thread goes on; nothing where that takes no time.
@@ -44,7 +44,7 @@ impl KernelMemory {
         let queues = || vec![VecDeque::new(); experiment.platform.cores.len()];
         Some(Self {
             footprint: footprint(experiment)?,
-            requests: Vec::new(),
+            requests: BTreeSet::new(),
             frames: spaces.kernel_frames().into(),
             page: experiment.platform.page.get(),
             waiting: experiment.overheads.without_misses.then(queues),
@@ -93,14 +93,13 @@ impl KernelMemory {
     fn access(&mut self, core: CoreId, now: Picoseconds, line: Touch, memory: &mut Hierarchy) {
         let kind = if line.writes { AccessKind::Write } else { AccessKind::Read };
         if let Answer::Miss { request, .. } = memory.access(core, now, line.address, kind) {
-            self.requests.push(request);
+            self.requests.insert(request);
         }
     }
 
     /// True for the answer to a request of the kernel for which nobody waits.
     pub(crate) fn takes(&mut self, request: RequestId) -> bool {
-        let own = self.requests.iter().position(|known| *known == request);
-        own.map(|at| self.requests.swap_remove(at)).is_some()
+        self.requests.remove(&request)
     }
 }
 

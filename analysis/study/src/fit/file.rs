@@ -1,6 +1,6 @@
 //! Files of fits.
 
-use super::{FitPlan, Measure, Place, Relation, Sentence, Table, Target};
+use super::{CurveAt, FitPlan, Measure, Relation, Sentence, Table, Target};
 use crate::error::StudyError;
 use crate::file::{self, LARGEST_FILE, Overrides};
 use crate::plan::StudyPlan;
@@ -69,7 +69,7 @@ struct SentenceFile {
 /// Each of the first to each of the second.
 type Pairs = (Vec<String>, Vec<String>);
 
-/// Reads a fit's file, and the studies and tables that it names in its folder's neighborhood.
+/// Reads a fit's file, and the studies and tables that it names, whose paths begin at its folder.
 ///
 /// # Errors
 /// [`StudyError`] says what is wrong and where.
@@ -93,7 +93,13 @@ pub fn load(path: &Path, sets: Option<u64>) -> Result<FitPlan, StudyError> {
     let beside = path.parent().unwrap_or(Path::new(""));
     let mut studies = BTreeMap::new();
     for (name, study) in &file.studies {
-        studies.insert(name.clone(), file::load(&beside.join(study), Overrides::default())?);
+        studies.insert(
+            name.clone(),
+            study_of(&beside.join(study)).map_err(|error| match error {
+                Named::Study(error) => error,
+                Named::No => wrong("studies", format!("{study:?} is no study file")),
+            })?,
+        );
     }
     let names = Names { studies: &studies };
     let tables = file.table.iter().map(|table| {
@@ -117,6 +123,22 @@ pub fn load(path: &Path, sets: Option<u64>) -> Result<FitPlan, StudyError> {
     };
     each_once(&plan).map_err(|(key, message)| wrong(key, message))?;
     Ok(plan)
+}
+
+/// Why a file that is named is no study.
+enum Named {
+    /// It is one, with something wrong in it.
+    Study(StudyError),
+    /// It is none.
+    No,
+}
+
+/// A study that a fit names. A fit from elsewhere may name any file: of one that is no study nothing is quoted.
+fn study_of(path: &Path) -> Result<StudyPlan, Named> {
+    file::load(path, Overrides::default()).map_err(|error| match error {
+        StudyError::Syntax { .. } => Named::No,
+        error => Named::Study(error),
+    })
 }
 
 /// Nothing where no curve has two tables, every table has a published number, and names are files'.
@@ -168,7 +190,13 @@ struct Names<'f> {
 }
 
 impl Names<'_> {
-    fn place(&self, study: &str, distribution: &str, curve: &str, kib: Option<u64>) -> Result<Place, String> {
+    fn place(
+        &self,
+        study: &str,
+        distribution: &str,
+        curve: &str,
+        kib: Option<u64>,
+    ) -> Result<CurveAt, String> {
         let known = || self.studies.keys().cloned().collect::<Vec<_>>().join(", ");
         let at = self.studies.keys().position(|name| name == study);
         let at = at.ok_or_else(|| format!("there is no study {study:?}; there are {}", known()))?;
@@ -192,7 +220,7 @@ impl Names<'_> {
                 "curve {curve:?} of study {study:?} is not counted with a working set of {kib:?} KiB"
             ));
         }
-        Ok(Place { study: at, distribution: of, curve: curve.to_owned(), size })
+        Ok(CurveAt { study: at, distribution: of, curve: curve.to_owned(), size })
     }
 
     fn target(&self, target: &TargetFile) -> Result<Target, String> {

@@ -16,7 +16,7 @@ pub use report::{FitReport, FittedTable, SentenceReport, TargetReport};
 use crate::error::StudyError;
 use crate::plan::StudyPlan;
 use crate::run::Progress;
-use observe::{Observer, Shares};
+use observe::{Curves, Shares};
 use solo_model::overhead::{Overhead, OverheadTable};
 use solo_model::units::{Bytes, Duration};
 use std::collections::BTreeMap;
@@ -48,7 +48,7 @@ struct Table {
 
 /// A curve of a distribution of a study.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-struct Place {
+struct CurveAt {
     study: usize,
     distribution: usize,
     curve: String,
@@ -60,13 +60,13 @@ struct Place {
 #[derive(Clone, PartialEq, Debug)]
 enum Measure {
     /// The cap at which fewer than all sets are schedulable.
-    Drops(Place),
+    Drops(CurveAt),
     /// The cap at which no set is schedulable.
-    Ends(Place),
+    Ends(CurveAt),
     /// Where the first curve ends, divided by where the second does.
-    Gain(Place, Place),
+    Gain(CurveAt, CurveAt),
     /// Weighted schedulability (thesis equation 4).
-    Weighted(Place),
+    Weighted(CurveAt),
 }
 
 /// A published number.
@@ -84,7 +84,7 @@ struct Target {
 struct Sentence {
     text: String,
     /// Pairs for which it has to hold.
-    pairs: Vec<(Place, Place)>,
+    pairs: Vec<(CurveAt, CurveAt)>,
     relation: Relation,
 }
 
@@ -103,7 +103,7 @@ const LIKE: u64 = 50;
 const ROUNDS: usize = 2;
 
 impl Measure {
-    fn places(&self) -> Vec<&Place> {
+    fn places(&self) -> Vec<&CurveAt> {
         match self {
             Self::Drops(place) | Self::Ends(place) | Self::Weighted(place) => vec![place],
             Self::Gain(place, other) => vec![place, other],
@@ -111,8 +111,8 @@ impl Measure {
     }
 
     /// In thousandths.
-    fn of(&self, shares: &BTreeMap<Place, Shares>) -> f64 {
-        let found = |place: &Place, measure: fn(&Shares) -> f64| shares.get(place).map_or(0.0, measure);
+    fn of(&self, shares: &BTreeMap<CurveAt, Shares>) -> f64 {
+        let found = |place: &CurveAt, measure: fn(&Shares) -> f64| shares.get(place).map_or(0.0, measure);
         match self {
             Self::Drops(place) => found(place, Shares::drops),
             Self::Ends(place) => found(place, Shares::ends),
@@ -126,7 +126,7 @@ impl Measure {
 
 impl FitPlan {
     /// Which table inflates a curve.
-    fn table_of(&self, place: &Place) -> Option<usize> {
+    fn table_of(&self, place: &CurveAt) -> Option<usize> {
         self.tables.iter().position(|table| table.curves.contains(&place.curve))
     }
 
@@ -135,23 +135,23 @@ impl FitPlan {
     /// # Errors
     /// [`StudyError::Interrupted`] once `progress` wants to stop, [`StudyError::Unreachable`] for a cap without sets.
     pub fn fit(&self, progress: &dyn Progress) -> Result<FitReport, StudyError> {
-        let mut observer = Observer::new(self);
+        let mut curves = Curves::new(self);
         let mut costs: Vec<Vec<Duration>> =
             self.tables.iter().map(|table| table.flat(&self.threads)).collect();
         let mut shares = BTreeMap::new();
         for place in self.targets.iter().flat_map(|target| target.measure.places()) {
             if !shares.contains_key(place) {
-                shares.insert(place.clone(), observer.shares(place, &costs)?);
+                shares.insert(place.clone(), curves.shares(place, &costs)?);
             }
         }
         let of = (ROUNDS * self.tables.len()) as u64;
         for round in 0..ROUNDS {
             for table in 0..self.tables.len() {
-                search::fit(self, table, &mut costs, &mut shares, &mut observer, progress)?;
+                search::fit(self, table, &mut costs, &mut shares, &mut curves, progress)?;
                 progress.done((round * self.tables.len() + table + 1) as u64, of);
             }
         }
-        report::of(self, &costs, &shares, &mut observer, progress)
+        report::of(self, &costs, &shares, &mut curves, progress)
     }
 }
 

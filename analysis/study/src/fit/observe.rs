@@ -1,6 +1,6 @@
 //! Curves of studies under tables that are tried: sets are drawn once and judged again.
 
-use super::{FitPlan, Place};
+use super::{CurveAt, FitPlan};
 use crate::error::StudyError;
 use crate::plan::{Curve, Inflation, StudyPlan};
 use crate::sets::draw::{Stream, draw};
@@ -18,7 +18,7 @@ const VISIBLE: f64 = 0.01;
 type Drawn = Vec<(u64, Vec<Vec<Task>>)>;
 
 /// Draws and judges.
-pub(super) struct Observer<'p> {
+pub(super) struct Curves<'p> {
     plan: &'p FitPlan,
     drawn: BTreeMap<(usize, usize), Drawn>,
     /// Sets judged.
@@ -66,13 +66,13 @@ impl Shares {
     }
 }
 
-impl<'p> Observer<'p> {
+impl<'p> Curves<'p> {
     pub(super) fn new(plan: &'p FitPlan) -> Self {
         Self { plan, drawn: BTreeMap::new(), judged: 0 }
     }
 
     /// The curve at a place, if the sources that grow cost so much.
-    pub(super) fn shares(&mut self, place: &Place, costs: &[Vec<Duration>]) -> Result<Shares, StudyError> {
+    pub(super) fn shares(&mut self, place: &CurveAt, costs: &[Vec<Duration>]) -> Result<Shares, StudyError> {
         let study = &self.plan.studies[place.study];
         let key = (place.study, place.distribution);
         if !self.drawn.contains_key(&key) {
@@ -90,7 +90,7 @@ impl<'p> Observer<'p> {
     }
 
     /// The study with one distribution and one curve, inflated by what is tried.
-    fn only(&self, study: &StudyPlan, place: &Place, costs: &[Vec<Duration>]) -> StudyPlan {
+    fn only(&self, study: &StudyPlan, place: &CurveAt, costs: &[Vec<Duration>]) -> StudyPlan {
         let is_it = |curve: &&Curve| curve.name == place.curve && curve.working_set == place.size;
         let curve = study.curves.iter().find(is_it);
         let mut inflation: Inflation = curve

@@ -1,7 +1,7 @@
 //! What a fit says.
 
-use super::observe::{Observer, Shares};
-use super::{FitPlan, LIKE, Place, Relation, Sentence, search};
+use super::observe::{Curves, Shares};
+use super::{CurveAt, FitPlan, LIKE, Relation, Sentence, search};
 use crate::error::StudyError;
 use crate::run::Progress;
 use serde::Serialize;
@@ -92,14 +92,14 @@ impl FitReport {
 pub(super) fn of(
     plan: &FitPlan,
     costs: &[Vec<Duration>],
-    shares: &BTreeMap<Place, Shares>,
-    observer: &mut Observer<'_>,
+    shares: &BTreeMap<CurveAt, Shares>,
+    curves: &mut Curves<'_>,
     progress: &dyn Progress,
 ) -> Result<FitReport, StudyError> {
     let flat: Vec<Vec<Duration>> = plan.tables.iter().map(|table| table.flat(&plan.threads)).collect();
     let mut before = BTreeMap::new();
     for place in shares.keys() {
-        before.insert(place.clone(), observer.shares(place, &flat)?);
+        before.insert(place.clone(), curves.shares(place, &flat)?);
     }
     let mut all = shares.clone();
     let mut sentences = Vec::new();
@@ -107,7 +107,7 @@ pub(super) fn of(
         if progress.stop() {
             return Err(StudyError::Interrupted);
         }
-        sentences.push(judged(sentence, (costs, &mut all), (&flat, &mut before), observer)?);
+        sentences.push(judged(sentence, (costs, &mut all), (&flat, &mut before), curves)?);
     }
     let targets = plan.targets.iter().map(|target| TargetReport {
         text: target.text.clone(),
@@ -133,7 +133,7 @@ pub(super) fn of(
     Ok(FitReport {
         fit: plan.name.clone(),
         sets: plan.sets,
-        judged: observer.judged,
+        judged: curves.judged,
         left_per_mille: (mean.sqrt() * 1000.0).round() as u64,
         tables: tables.collect(),
         targets: targets.collect(),
@@ -141,17 +141,17 @@ pub(super) fn of(
     })
 }
 
-type Known<'k> = (&'k [Vec<Duration>], &'k mut BTreeMap<Place, Shares>);
+type Known<'k> = (&'k [Vec<Duration>], &'k mut BTreeMap<CurveAt, Shares>);
 
 fn judged(
     sentence: &Sentence,
     (costs, now): Known<'_>,
     (flat, before): Known<'_>,
-    observer: &mut Observer<'_>,
+    curves: &mut Curves<'_>,
 ) -> Result<SentenceReport, StudyError> {
-    let mut weighted = |place: &Place, costs: &[Vec<Duration>], known: &mut BTreeMap<Place, Shares>| {
+    let mut weighted = |place: &CurveAt, costs: &[Vec<Duration>], known: &mut BTreeMap<CurveAt, Shares>| {
         if !known.contains_key(place) {
-            known.insert(place.clone(), observer.shares(place, costs)?);
+            known.insert(place.clone(), curves.shares(place, costs)?);
         }
         Ok::<u64, StudyError>(known.get(place).map_or(0.0, Shares::weighted) as u64)
     };

@@ -1,8 +1,8 @@
 //! Least squares over steps that never fall: one step after the other is moved, by ever less, as long as that helps. The same plan gives
 //! the same table on every machine.
 
-use super::observe::{Observer, Shares};
-use super::{FitPlan, Place};
+use super::observe::{Curves, Shares};
+use super::{CurveAt, FitPlan};
 use crate::error::StudyError;
 use crate::run::Progress;
 use solo_model::units::Duration;
@@ -24,7 +24,7 @@ const PASSES: usize = 40;
 /// published of it is taken. A millisecond at one step is as bad as three per cent of a published number.
 const DISTANCE: f64 = 1e-3;
 
-type All = BTreeMap<Place, Shares>;
+type All = BTreeMap<CurveAt, Shares>;
 
 /// Moves the steps of one table.
 pub(super) fn fit(
@@ -32,10 +32,10 @@ pub(super) fn fit(
     table: usize,
     costs: &mut [Vec<Duration>],
     shares: &mut All,
-    observer: &mut Observer<'_>,
+    curves: &mut Curves<'_>,
     progress: &dyn Progress,
 ) -> Result<(), StudyError> {
-    let mine: Vec<Place> =
+    let mine: Vec<CurveAt> =
         shares.keys().filter(|place| plan.table_of(place) == Some(table)).cloned().collect();
     if mine.is_empty() {
         return Ok(());
@@ -54,7 +54,7 @@ pub(super) fn fit(
                     let before = std::mem::replace(&mut costs[table], moved);
                     let mut tried = shares.clone();
                     for place in &mine {
-                        tried.insert(place.clone(), observer.shares(place, costs)?);
+                        tried.insert(place.clone(), curves.shares(place, costs)?);
                     }
                     let now = left(plan, &tried) + distance(&costs[table], &start);
                     if now < best {

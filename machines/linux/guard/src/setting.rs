@@ -1,6 +1,7 @@
 //! What a guard may change.
 
 use serde::{Deserialize, Serialize};
+use solo_model::CoreId;
 use solo_store::name::is_component;
 use std::fmt;
 
@@ -44,6 +45,16 @@ impl Group {
     pub fn below(&self, name: &str) -> Result<Self, NotAGroup> {
         let path = [self.0.clone(), vec![name.to_owned()]].concat().join("/");
         Self::new(&path)
+    }
+
+    /// The group that a guard makes for a CPU, below the root.
+    pub(crate) fn of_cpu(guard: u32, cpu: CoreId) -> Self {
+        Self(vec![format!("solo-guard-{guard}-cpu{}", cpu.0)])
+    }
+
+    /// True where it lies below the root and has this name.
+    pub(crate) fn is_called(&self, name: &str) -> bool {
+        matches!(self.0.as_slice(), [own] if own == name)
     }
 
     /// True for the root.

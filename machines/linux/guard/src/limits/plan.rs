@@ -74,9 +74,8 @@ impl Plan {
         for (core, asked) in budgets {
             let mib = whole(core, asked, least, granularity)?;
             resctrl.is_free(core)?;
-            let name = format!("solo-guard-{owner}-cpu{}", core.0);
-            let group = Group::default().below(&name).unwrap_or_default();
-            if there.contains(&name) {
+            let group = Group::of_cpu(owner, core);
+            if there.iter().any(|name| group.is_called(name)) {
                 return Err(LimitError::Exists(group));
             }
             if mib * MIB != asked.get() {

@@ -69,7 +69,7 @@ fn answer(limit: &Limit, wanted: &str, resctrl: &Resctrl) -> Result<(String, Vec
         doubts.push(LimitDoubt::Otherwise { core, wanted, found, status });
     }
     let group = cache::group_of_cpu(resctrl.root(), core.0)?;
-    if format!("/{group}") != limit.group.to_string() {
+    if !limit.group.is_called(&group) {
         doubts.push(LimitDoubt::Changed { core, setting: limit.cpu(), found: group });
     }
     Ok((found, doubts))
@@ -82,8 +82,7 @@ fn refused(error: GuardError, value: &str, plan: &Plan, resctrl: &Resctrl) -> Li
     let is_full = matches!(&source, StoreError::Io { source, .. } if source.raw_os_error() == Some(Errno::NOSPC.raw_os_error()));
     if is_full && matches!(setting, Setting::CacheFolder { .. }) {
         let there = resctrl.groups().unwrap_or_default();
-        let is_ours =
-            |name: &String| plan.limits().iter().any(|limit| limit.group.to_string() == format!("/{name}"));
+        let is_ours = |name: &String| plan.limits().iter().any(|limit| limit.group.is_called(name));
         let used = there.iter().filter(|name| !is_ours(name)).count() as u64 + 1;
         let classes = resctrl.classes().ok().flatten().map(|(classes, _)| classes);
         return LimitError::NoClass { classes, used, wanted: plan.limits().len() as u64, status };
