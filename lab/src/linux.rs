@@ -4,10 +4,12 @@ use crate::ranked::{self, Ranked};
 use crate::{Control, LabError, Origin, Step, simulate};
 use solo_model::experiment::End;
 use solo_model::text::{Printable, counted};
-use solo_model::{EventId, Experiment};
+use solo_model::{EventId, Experiment, TaskClass};
 use solo_report::run::{Repeated, Tier};
 use solo_report::{CoreReport, EndReason, FinishedRun, Manifest, Report, RunEnd, RunWriter, Shortfalls};
 use solo_store::Folder;
+pub use solo_threads::hosted::Carried;
+use solo_threads::hosted::{self, HostedRun};
 pub use solo_threads::{Changes, Counted};
 use solo_threads::{Host, Options, Ran, Under};
 
@@ -30,6 +32,8 @@ enum Decided {
     Deadline,
     /// The criterion outside the kernel: how often the order was changed and how long that took.
     Ranks(Changes),
+    /// A kernel of this process: what Linux made of its decisions, or why it does not tell.
+    Hosted(Result<Carried, String>),
     /// A scheduler in eBPF: what came of repeating it, and why the kernel put its own scheduler back before the end.
     SchedExt { repeated: Repeated, ejected: Option<String> },
 }
@@ -41,6 +45,7 @@ impl Decided {
             Self::Priorities | Self::SchedExt { .. } => "threads",
             Self::Deadline => "threads under SCHED_DEADLINE",
             Self::Ranks(_) => "threads whose priorities follow ranks",
+            Self::Hosted(_) => "threads under a kernel of this process",
         }
     }
 
@@ -48,7 +53,7 @@ impl Decided {
     const fn tier(&self) -> Tier {
         match self {
             Self::Priorities | Self::Deadline => Tier::Native,
-            Self::Ranks(_) => Tier::B,
+            Self::Ranks(_) | Self::Hosted(_) => Tier::B,
             Self::SchedExt { .. } => Tier::C,
         }
     }
@@ -56,7 +61,7 @@ impl Decided {
     /// Threads have real-time priorities, of which Linux keeps a share back.
     const fn has_share(&self) -> bool {
         match self {
-            Self::Priorities | Self::Ranks(_) => true,
+            Self::Priorities | Self::Ranks(_) | Self::Hosted(_) => true,
             Self::Deadline | Self::SchedExt { .. } => false,
         }
     }
@@ -71,6 +76,8 @@ pub enum Scheduler {
     Deadline,
     /// SCHED_FIFO, with priorities that follow the ranks of jobs: the criterion outside the kernel.
     Ranks,
+    /// SCHED_FIFO, as the kernel of the other machines decides, in this process: any criterion.
+    Hosted,
     /// A scheduler in eBPF (sched_ext), which schedules all ordinary threads of this machine meanwhile.
     SchedExt,
 }
@@ -103,6 +110,14 @@ impl LinuxRun {
                 let (ran, changes) = ranked::by_priority(experiment, &host, counted, control)?;
                 (ran, Decided::Ranks(changes))
             }
+            Scheduler::Hosted => {
+                let ran = hosted::run(experiment, &host, counted, &|| control.cancel.requested());
+                let ran = ran.map_err(|error| ranked::threads(experiment, error))?;
+                let HostedRun { records, end, cut_off, cpus, carried, multiplexed } = ran;
+                // The schedule is what was decided: it is told whatever Linux tells.
+                let ran = Ran { records, end, cut_off, cpus, no_switches: None, multiplexed };
+                (ran, Decided::Hosted(carried))
+            }
             Scheduler::SchedExt => {
                 let Ranked { ran, repeated, ejected } = ranked::run(experiment, &host, counted, control)?;
                 let ejected = ejected.map(|ejected| ejected.to_string());
@@ -115,6 +130,11 @@ impl LinuxRun {
     /// Where priorities followed the ranks of jobs, how often they were changed and how long that took.
     pub const fn changes(&self) -> Option<Changes> {
         if let Decided::Ranks(changes) = self.decided { Some(changes) } else { None }
+    }
+
+    /// Where a kernel of this process decided, what Linux made of it, or why it does not tell.
+    pub const fn carried(&self) -> Option<&Result<Carried, String>> {
+        if let Decided::Hosted(carried) = &self.decided { Some(carried) } else { None }
     }
 
     /// Keeps the records in a folder that was taken for them.
@@ -134,11 +154,14 @@ impl LinuxRun {
         told.platform.events.count_also(self.counted);
         let experiment = &told;
         let tier = self.decided.tier();
-        // Who has no real-time priority has no share of it.
-        let share = self.host.real_time_share.filter(|_| self.decided.has_share());
+        // Who has no real-time priority has no share of it. What tasks of best effort were chosen for is in the same schedule under a hosted
+        // kernel, where a core of theirs would look as if it were full.
+        let others = matches!(self.decided, Decided::Hosted(_))
+            && experiment.tasks.iter().any(|task| task.class == TaskClass::BestEffort);
+        let share = self.host.real_time_share.filter(|_| self.decided.has_share() && !others);
         let (repeated, ejected) = match self.decided {
             Decided::SchedExt { repeated, ejected } => (Some(repeated), ejected),
-            Decided::Priorities | Decided::Deadline | Decided::Ranks(_) => (None, None),
+            Decided::Priorities | Decided::Deadline | Decided::Ranks(_) | Decided::Hosted(_) => (None, None),
         };
         let machine = "linux".into();
         let manifest = Manifest { host, machine, tier, repeated, ..origin.manifest(experiment) };

@@ -1,6 +1,7 @@
 //! Threads of this Linux by the ranks that the scenario's criterion gives their jobs. Under a scheduler in eBPF: it takes the threads of the lowest
 //! ranks, and the criterion repeats each of its decisions outside the kernel. Or under SCHED_FIFO, with priorities that follow the ranks.
 
+use crate::error::Named;
 use crate::{Control, LabError, MachineLack};
 use solo_model::{Experiment, Instant, TaskId};
 use solo_report::run::Repeated;
@@ -59,6 +60,7 @@ fn lacks(experiment: &Experiment, lack: MachineLack) -> LabError {
 pub(crate) fn threads(experiment: &Experiment, error: ThreadsError) -> LabError {
     match error {
         ThreadsError::Lacks(lack) => lacks(experiment, MachineLack::Linux(lack)),
+        ThreadsError::Policy(error) => LabError::Refused(Named::new(error, experiment)),
         ThreadsError::Interrupted => LabError::Interrupted,
         other => LabError::Threads(other),
     }

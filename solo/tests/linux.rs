@@ -99,6 +99,52 @@ fn who_schedules_threads_is_asked_for_linux_alone_and_told_what_it_lacks() {
     assert!(said(&edf, "sim", "sched-ext", 2).contains("it needs --on linux"));
 }
 
+/// All nine criteria, in the kernel that the other machines have: tier B, with what Linux made of its decisions, and a schedule that is the
+/// kernel's own.
+#[test]
+fn any_criterion_runs_under_a_kernel_of_this_process() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |text: &str, more: &[&str]| {
+        let file = common::scenario(folder.path(), text);
+        let words = ["--on", "linux", "--scheduler", "hosted"];
+        solo().arg("run").arg(&file).args(words).args(more).current_dir(folder.path()).output().unwrap()
+    };
+    for policy in ["RM", "DM", "FP", "EDF", "SJF", "LLF", "FCFS", "RR", "AFFINITY"] {
+        let quantum = if ["LLF", "RR"].contains(&policy) { "\"\nquantum = \"2ms" } else { "" };
+        let text = SCENARIO.replace("P-RM", &format!("P-{policy}{quantum}"));
+        let text = text.replace("class = \"hard\"", "class = \"hard\"\nwcet = \"4ms\"\npriority = 1");
+        let text = text.replace("class = \"soft\"", "class = \"soft\"\nwcet = \"9ms\"\npriority = 2");
+        let output = run(&text, &["--json"]);
+        let notes = String::from_utf8_lossy(&output.stderr).into_owned();
+        if output.status.code() == Some(3) && notes.contains("SCHED_FIFO") {
+            return println!("skipped: a kernel of this process: {}", notes.trim());
+        }
+        assert!(matches!(output.status.code(), Some(0 | 1)), "{policy}: {notes}");
+        assert!(
+            notes.contains("tier B: the kernel of the other machines decided, in this process; "),
+            "{notes}"
+        );
+        let answer: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(answer["manifest"]["tier"], "B", "{policy}");
+        let jobs = |task: usize| answer["report"]["tasks"][task]["jobs"].as_u64().unwrap();
+        assert!(jobs(0) >= 4 && jobs(1) >= 4, "{policy}: {} {}", jobs(0), jobs(1));
+        assert!(answer["report"]["cores"][0]["switches"].as_u64().unwrap() >= 8, "{policy}");
+    }
+    for (more, why) in [
+        ("[isolation.bandwidth]\ncores = { 5 = \"100MB/s\" }\n", "budgets need counters that interrupt"),
+        (WINDOWS, "windows"),
+        ("[isolation.ways]\ncontrol = \"0-3\"\n", "ways of the cache"),
+    ] {
+        let output = run(&format!("{SCENARIO}{more}"), &[]);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(3), "{said}");
+        assert!(said.contains("Linux cannot run `two`") && said.contains(why), "{said}");
+    }
+    let lacking = run(&SCENARIO.replace("P-RM", "P-FP"), &[]);
+    let said = String::from_utf8_lossy(&lacking.stderr).into_owned();
+    assert_eq!(lacking.status.code(), Some(2), "{said}");
+}
+
 /// EDF by SCHED_FIFO's priorities: the criterion ran outside the kernel, and the report says so.
 #[test]
 fn priorities_follow_the_ranks_of_jobs() {

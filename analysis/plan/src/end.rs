@@ -23,7 +23,7 @@ impl Draft<'_> {
             // Applications begin anew until each has run so often.
             if !self.request.applications.is_empty() {
                 self.end = Some(End::Jobs(jobs));
-            } else if !self.tasks.is_empty() {
+            } else if !self.tasks.is_empty() && !self.request.tasks_in_part {
                 self.object(wish.at, Fault::JobsOfNone);
             }
             return;

@@ -51,6 +51,8 @@ pub struct Request {
     pub recordings: Vec<Recording>,
     /// The tasks, or patterns of tasks, that could be read.
     pub tasks: Vec<TaskWish>,
+    /// True where some could not: none is missed then that would end the run.
+    pub tasks_in_part: bool,
     /// Which of them are threads of one program.
     pub applications: Vec<ApplicationWish>,
     /// The devices that could be read.

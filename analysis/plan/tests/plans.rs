@@ -327,6 +327,9 @@ fn jobs_end_a_run_only_where_they_can() {
     request.tasks[0].class = TaskClass::BestEffort;
     request.tasks[0].work = said(computing(100));
     assert_eq!(faults(&request), [Fault::JobsOfNone]);
+    // A task that could not be read may have been the one.
+    request.tasks_in_part = true;
+    assert_eq!(faults(&request), [Fault::Incomplete { part: Part::End }]);
 }
 
 fn isolated(mechanisms: Mechanisms) -> Request {

@@ -9,7 +9,7 @@ pub(crate) use solo_model::policy::Parameter;
 ///
 /// A criterion is a type without data. The kernel is compiled once for each, so its constants cost nothing
 /// at run time. `docs/write-your-own-policy.md` writes one from the first line to the last.
-pub trait Criterion: Copy + Eq + fmt::Debug + 'static {
+pub trait Criterion: Copy + Eq + fmt::Debug + Send + 'static {
     /// The name in scenario files, after the letter of the scope and a dash.
     const NAME: &'static str;
     /// The rank changes from job to job: it is computed anew at each release (thesis 4.2, dynamic handler).

@@ -240,9 +240,7 @@ fn request(
     if tables.is_empty() && !top.has("application") && (!top.has("task") || problems.errors() == errors) {
         no_tasks(problems, &top);
     }
-    let before = problems.errors();
-    let devices = devices::read(problems, &top, chip, &buffer_names);
-    let devices_in_part = problems.errors() > before;
+    let (devices, devices_in_part) = in_part(problems, || devices::read(problems, &top, chip, &buffer_names));
     let mut around = Surroundings {
         problems,
         buffers: &buffers,
@@ -253,12 +251,15 @@ fn request(
         phases: &phases,
         files,
     };
-    let mut tasks: Vec<_> = tables.iter().filter_map(|at| task::read(&mut around, at, chip)).collect();
-    let applications = application::read(heads, &mut around, &mut tasks);
+    let ((tasks, applications), tasks_in_part) = in_part(problems, || {
+        let mut tasks: Vec<_> = tables.iter().filter_map(|at| task::read(&mut around, at, chip)).collect();
+        let applications = application::read(heads, &mut around, &mut tasks);
+        (tasks, applications)
+    });
     let end = end(&top);
     let isolation = isolation::read(problems, isolation, chip);
-    let (sample, jobs_per_replication) =
-        (top.said("sample", sample), top.said("jobs-per-replication", divided));
+    let sample = top.said("sample", sample);
+    let jobs_per_replication = top.said("jobs-per-replication", divided);
     top.finish();
     Request {
         name: name.map_or(String::new(), |name| name.value.to_owned()),
@@ -277,8 +278,16 @@ fn request(
         applications,
         devices,
         devices_in_part,
+        tasks_in_part,
         isolation,
     }
+}
+
+/// What is read, and whether something of it could not be.
+fn in_part<T>(problems: &Problems, read: impl FnOnce() -> T) -> (T, bool) {
+    let before = problems.errors();
+    let read = read();
+    (read, problems.errors() > before)
 }
 
 /// `[[buffer]]` and where each stands.

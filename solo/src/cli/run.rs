@@ -24,7 +24,7 @@ pub(crate) struct Run {
     #[arg(long, value_enum, value_name = "WHAT")]
     pub(crate) accel: Option<Accel>,
     /// With --on linux: who schedules the threads of hard and soft tasks. SCHED_FIFO unless said; ranks is SCHED_FIFO with priorities that
-    /// follow the ranks of jobs, for EDF; deadline is SCHED_DEADLINE, for EDF over all CPUs; sched-ext is a scheduler in eBPF, for EDF too, which schedules all ordinary threads of this machine meanwhile
+    /// follow the ranks of jobs, for EDF; hosted is the kernel of the other machines in this process, for any criterion; deadline is SCHED_DEADLINE, for EDF over all CPUs; sched-ext is a scheduler in eBPF, for EDF too, which schedules all ordinary threads of this machine meanwhile
     #[arg(long, value_enum, value_name = "WHO")]
     pub(crate) scheduler: Option<LinuxScheduler>,
     /// With --on linux: what is counted of each job (`solo events` lists it), for example instructions,llc_misses
@@ -62,6 +62,8 @@ pub(crate) enum LinuxScheduler {
     Deadline,
     // SCHED_FIFO, with priorities that follow the ranks of jobs: EDF without a module or eBPF.
     Ranks,
+    // The kernel of the other machines, in this process: any criterion.
+    Hosted,
     // A scheduler in eBPF (sched_ext), by the ranks of jobs; the criterion repeats what it decides.
     SchedExt,
 }

@@ -10,7 +10,7 @@ use crate::folders;
 use crate::output;
 use crate::pages;
 use crate::progress::Bars;
-use solo_lab::linux::{Changes, LinuxRun, Scheduler};
+use solo_lab::linux::{Carried, Changes, LinuxRun, Scheduler};
 use solo_lab::metal::{Accelerator, FinishedMetal, InstructionSet, MetalRun, PlacedPages};
 use solo_lab::{Recordings, Simulation};
 use solo_model::text::{Printable, counted};
@@ -132,6 +132,7 @@ fn on_linux(
         None | Some(LinuxScheduler::Fifo) => Scheduler::Fifo,
         Some(LinuxScheduler::Deadline) => Scheduler::Deadline,
         Some(LinuxScheduler::Ranks) => Scheduler::Ranks,
+        Some(LinuxScheduler::Hosted) => Scheduler::Hosted,
         Some(LinuxScheduler::SchedExt) => Scheduler::SchedExt,
     };
     let of_jobs =
@@ -144,11 +145,31 @@ fn on_linux(
             counted(count, "change")
         );
     }
+    if let (Some(carried), false) = (run.carried(), options.show.quiet) {
+        eprintln!("tier B: the kernel of the other machines decided, in this process; {}", told(carried));
+    }
     let finished = run.into_directory(experiment, &origin(scenario), folder)?;
     if let (Some(repeated), false) = (&finished.manifest.repeated, options.show.quiet) {
         eprintln!("tier C: sched_ext decided; {repeated}");
     }
     Ok(finished)
+}
+
+/// What Linux made of the decisions of a kernel of this process.
+fn told(carried: &Result<Carried, String>) -> String {
+    let Carried { chosen, never, p50, p99, most, granted, missing, unchosen, lost } = match carried {
+        Ok(carried) => carried,
+        Err(why) => return format!("Linux does not tell what became of its decisions ({})", Printable(why)),
+    };
+    let [p50, p99, most] = [p50, p99, most].map(|time| table::time(*time));
+    let [granted, missing, unchosen] = [granted, missing, unchosen].map(|time| table::time(*time));
+    let lost = if *lost > 0 { format!("; {} lost", counted(*lost, "record")) } else { String::new() };
+    format!(
+        "hard and soft threads were chosen {}, and on their CPUs {p50} later (p50), {p99} (p99), {most} at most; {never} had lost their \
+         cores again before; {missing} of the {granted} for which they were chosen they were on no CPU, and {unchosen} on one \
+         without having been chosen{lost}",
+        counted(*chosen, "time"),
+    )
 }
 
 /// Boots the kernel under QEMU, or takes what a PC said that did.

@@ -82,7 +82,11 @@ const FLOORS: &[Floor] = &[
         ],
         &["solo-corpus"],
     ),
-    floor("solo-threads", &["solo-model", "solo-hal", "solo-perf", "solo-workload"], &["solo-scenario"]),
+    floor(
+        "solo-threads",
+        &["solo-model", "solo-hal", "solo-kernel", "solo-perf", "solo-workload"],
+        &["solo-scenario"],
+    ),
     floor("solo-region", &["solo-model", "solo-perf", "solo-watch"], &[]),
     // What programs link with: the machines that they run on.
     floor(

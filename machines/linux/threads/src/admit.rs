@@ -55,6 +55,19 @@ pub(crate) fn admit_deadline(experiment: &Experiment, host: &Host) -> Result<Vec
     priorities::reserved(experiment)
 }
 
+/// The same where a kernel of this process decides: what it may count on. It has criteria, timing and locks of its own.
+pub(crate) fn admit_hosted(experiment: &Experiment, host: &Host) -> Result<Caps, ThreadsLack> {
+    let caps = caps(experiment);
+    solo_hal::admit(experiment, &caps)?;
+    if experiment.listening.is_some() {
+        return Err(ThreadsLack::Listening);
+    }
+    room(experiment, host)?;
+    // The clock.
+    with_fifo(host, Some(host.priorities.1))?;
+    Ok(caps)
+}
+
 /// What threads have nothing for.
 fn plain(experiment: &Experiment) -> Result<(), ThreadsLack> {
     // Scripted counters stand for a processor's; threads would have to be told of them.

@@ -47,6 +47,9 @@ pub enum ThreadsError {
     /// This machine lacks what it needs.
     #[error("{0}")]
     Lacks(#[from] ThreadsLack),
+    /// The policy can't run these tasks.
+    #[error("{0}")]
+    Policy(#[from] solo_kernel::PolicyRefusal),
     /// The work of a task can't be performed.
     #[error("task `{task}`: {error}")]
     Work {
@@ -202,7 +205,7 @@ pub(crate) fn run_roles(
     Ok(Ran { records, end, cut_off, cpus: cores.pairs().to_vec(), no_switches, multiplexed })
 }
 
-fn programs(experiment: &Experiment) -> Result<Vec<Program>, ThreadsError> {
+pub(crate) fn programs(experiment: &Experiment) -> Result<Vec<Program>, ThreadsError> {
     let buffers: &[Buffer] = &experiment.buffers;
     let one = |(index, task): (usize, &solo_model::Task)| {
         Program::new(&task.work, TaskId(index as u32), buffers, LINE, experiment.seed, &[])

@@ -9,7 +9,7 @@ pub enum ThreadsLack {
     /// A criterion that is none of fixed priorities.
     #[error(
         "{} has no counterpart in stock Linux that keeps its meaning; criteria of fixed priorities have: RM, DM, FP, AFFINITY, and RR; EDF and SJF run \
-         with --scheduler ranks or sched-ext, EDF over all CPUs under SCHED_DEADLINE, with --scheduler deadline",
+         with --scheduler ranks or sched-ext, EDF over all CPUs under SCHED_DEADLINE, with --scheduler deadline; any criterion with --scheduler hosted",
         .0.name()
     )]
     Criterion(Criterion),
@@ -27,7 +27,7 @@ pub enum ThreadsLack {
         slice: Option<Duration>,
     },
     /// A criterion whose ranks change while a job waits, that takes turns or does not preempt.
-    #[error("{} gives jobs no rank that stays while they wait and counts at once; EDF, SJF and criteria of fixed priorities do", .0.name())]
+    #[error("{} gives jobs no rank that stays while they wait and counts at once; EDF, SJF and criteria of fixed priorities do; --scheduler hosted runs any criterion", .0.name())]
     NoRank(Criterion),
     /// A criterion other than EDF under SCHED_DEADLINE.
     #[error("{} is not what SCHED_DEADLINE does: it runs the earliest deadline first, EDF; criteria of fixed priorities run under SCHED_FIFO", .0.name())]
@@ -94,8 +94,15 @@ pub enum ThreadsLack {
         /// The lock.
         lock: String,
     },
+    /// A policy that listens to counters.
+    #[error(
+        "threads of Linux have no counters for a policy that listens: --on sim and both RTOS machines have"
+    )]
+    Listening,
     /// Releases at ticks.
-    #[error("Linux releases threads by one-shot timers, not at ticks of {0}")]
+    #[error(
+        "Linux releases threads by one-shot timers, not at ticks of {0}; --scheduler hosted releases at ticks"
+    )]
     Ticks(Duration),
     /// The most urgent job on the fastest core.
     #[error(

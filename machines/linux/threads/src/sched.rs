@@ -17,11 +17,20 @@ pub fn keep_on(cpu: usize) -> io::Result<()> {
 /// # Errors
 /// What the kernel says, for example that there is none of these CPUs.
 pub fn allow(cpus: &[usize]) -> io::Result<()> {
+    // Zero is who asks.
+    allow_of(0, cpus)
+}
+
+/// Lets the thread of this number, as the kernel knows it, use these CPUs and no others.
+///
+/// # Errors
+/// As [`allow`]; `ESRCH` where the thread has ended.
+pub(crate) fn allow_of(thread: u32, cpus: &[usize]) -> io::Result<()> {
     // SAFETY: all zeros is the empty set, positions are kept within it, and the kernel only reads it.
     let result = unsafe {
         let mut set: libc::cpu_set_t = std::mem::zeroed();
         cpus.iter().for_each(|&cpu| libc::CPU_SET(cpu % (8 * size_of::<libc::cpu_set_t>()), &mut set));
-        libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const set)
+        libc::sched_setaffinity(thread as libc::pid_t, size_of::<libc::cpu_set_t>(), &raw const set)
     };
     checked(result)
 }
@@ -52,6 +61,22 @@ pub fn fifo(priority: i32) -> io::Result<()> {
 /// What the kernel says: `ESRCH` where the thread has ended.
 pub(crate) fn fifo_of(thread: u32, priority: i32) -> io::Result<()> {
     scheduler_of(thread, libc::SCHED_FIFO, priority)
+}
+
+/// Puts a thread of this number back under SCHED_OTHER.
+///
+/// # Errors
+/// As [`fifo_of`].
+pub(crate) fn other_of(thread: u32) -> io::Result<()> {
+    scheduler_of(thread, libc::SCHED_OTHER, 0)
+}
+
+/// Puts a thread of this number under SCHED_IDLE: it runs where nobody else does.
+///
+/// # Errors
+/// As [`fifo_of`].
+pub(crate) fn idle_of(thread: u32) -> io::Result<()> {
+    scheduler_of(thread, libc::SCHED_IDLE, 0)
 }
 
 /// Puts the calling thread under SCHED_RR.

@@ -10,10 +10,11 @@ use crate::memory::Memory;
 use crate::plane::Ranking;
 use crate::priorities::{self, Scheduling};
 use crate::sched;
+use crate::steps::{Calls, Means};
 use solo_model::record::SwitchReason;
 use solo_model::task::{BACKLOG_LIMIT, Release};
-use solo_model::{CoreId, Duration, Experiment, Instant, JobIndex, JobRecord, TaskId};
-use solo_workload::{Op, Program};
+use solo_model::{CoreId, Duration, Experiment, Instant, JobIndex, JobRecord, LockId, TaskId};
+use solo_workload::Program;
 use std::cell::RefCell;
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -249,36 +250,9 @@ impl Actor<'_> {
 
     /// The steps of a job. False where the run ended before they did.
     fn steps(&self, program: &mut Program, journal: &mut Journal, held: &mut Held) -> bool {
-        let Shared { pace, memory, locks, over, .. } = self.shared;
-        while let Some(operation) = program.next() {
-            let goes_on = match operation {
-                // Linux has cores of one kind here: what its programs execute takes as long as on the reference kind.
-                Op::Compute(span) | Op::Execute { on_reference: span, .. } => pace.compute(span.get(), over),
-                Op::Access(access) => {
-                    memory.touch(&access, || {
-                        pace.compute(access.think.get(), over);
-                    });
-                    !over.load(Ordering::Relaxed)
-                }
-                Op::Acquire(lock) => locks.take(lock, held, journal, over),
-                Op::Release(lock) => {
-                    locks.give(lock, held, journal);
-                    true
-                }
-                // Refused before the start: there are no colors, and nothing that empties caches.
-                Op::Allocate { .. } | Op::Free(_) | Op::Flush(_) => true,
-                Op::Sleep(length) => {
-                    let since = journal.now();
-                    let slept = self.shared.sleep_until(journal, since + length);
-                    journal.slept(since);
-                    slept
-                }
-            };
-            if !goes_on {
-                return false;
-            }
-        }
-        true
+        let Shared { pace, memory, over, .. } = self.shared;
+        Means { pace: *pace, memory, over }
+            .perform(program, &mut OfThread { shared: self.shared, journal, held })
     }
 
     /// Releases before the end that the thread, kept from its CPU, did not come to.
@@ -299,5 +273,30 @@ impl Actor<'_> {
             let Release::Periodic { period, .. } = task.release else { return };
             release += period;
         }
+    }
+}
+
+/// What a job asks of Linux: its locks, its timers.
+struct OfThread<'a, 'r> {
+    shared: &'r Shared<'r>,
+    journal: &'a mut Journal,
+    held: &'a mut Held,
+}
+
+impl Calls for OfThread<'_, '_> {
+    fn acquire(&mut self, lock: LockId) -> bool {
+        self.shared.locks.take(lock, self.held, self.journal, &self.shared.over)
+    }
+
+    fn release(&mut self, lock: LockId) -> bool {
+        self.shared.locks.give(lock, self.held, self.journal);
+        true
+    }
+
+    fn sleep(&mut self, length: Duration) -> bool {
+        let since = self.journal.now();
+        let slept = self.shared.sleep_until(self.journal, since + length);
+        self.journal.slept(since);
+        slept
     }
 }

@@ -1,72 +1,26 @@
 //! Real threads of this Linux: who runs first, what locks do, how runs end. What is asserted holds however slow or loaded the
 //! machine is: orders and sums, no lengths.
 
+mod common;
+
+use common::{BUS, GO, NEXT, compute, experiment, host, jobs, lock, ms, once, signal, unfinished};
 use solo_model::experiment::End;
 use solo_model::fixtures::chip;
 use solo_model::platform::CoreKind;
 use solo_model::policy::Timing;
-use solo_model::record::{LockAction, UnfinishedRecord};
+use solo_model::record::LockAction;
 use solo_model::task::Release;
-use solo_model::work::{Lock, LockProtocol, Span, Step, Work};
+use solo_model::work::{LockProtocol, Step, Work};
 use solo_model::{
-    CoreId, Criterion, Duration, Experiment, Frequency, JobRecord, LockId, Policy, Record, Scope, Task,
-    TaskClass, TaskId,
+    CoreId, Criterion, Duration, Experiment, Frequency, JobRecord, Policy, Record, Scope, Task, TaskClass,
+    TaskId,
 };
 use solo_threads::{
     Host, Options, Plane, Priorities, Raises, Ran, Ranking, ThreadsError, ThreadsLack, Under, admit,
     plane_domains, run,
 };
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
-const BUS: LockId = LockId(0);
-const GO: LockId = LockId(1);
-const NEXT: LockId = LockId(2);
-
-fn ms(n: u64) -> Duration {
-    Duration::from_millis(n)
-}
-
-fn compute(span: Duration) -> Step {
-    Step::Compute(Span::exactly(span))
-}
-
-/// A task on core 0 that runs once, from the beginning.
-fn once(name: &str, priority: u32, steps: Vec<Step>) -> Task {
-    Task {
-        priority: Some(priority),
-        core: Some(CoreId(0)),
-        work: Work { steps },
-        ..Task::new(name, TaskClass::Hard, Release::Once { offset: Duration::ZERO })
-    }
-}
-
-/// Under P-FP on two cores.
-fn experiment(tasks: Vec<Task>) -> Experiment {
-    let policy = Policy::new(Scope::Partitioned, Criterion::StaticPriority);
-    Experiment::new("threads", chip(2), policy, tasks, End::Jobs(1))
-}
-
-/// A lock.
-fn lock(name: &str, protocol: LockProtocol) -> Lock {
-    Lock { name: name.into(), protocol }
-}
-
-/// A semaphore without units: who takes it waits for who gives it.
-fn signal(name: &str) -> Lock {
-    lock(name, LockProtocol::Semaphore { units: 0 })
-}
-
-/// This machine, where it may do what tests need, for one test at a time: all of them want the first CPU.
-fn host() -> Option<(Host, MutexGuard<'static, ()>)> {
-    static ALONE: Mutex<()> = Mutex::new(());
-    let host = Host::look();
-    if host.fifo {
-        return Some((host, ALONE.lock().unwrap_or_else(PoisonError::into_inner)));
-    }
-    println!("skipped: threads under SCHED_FIFO: this process may not use it");
-    None
-}
 
 fn ran(experiment: &Experiment, host: &Host) -> Ran {
     let ran = run(experiment, host, Options::default(), &|| false).expect("it runs");
@@ -75,20 +29,6 @@ fn ran(experiment: &Experiment, host: &Host) -> Ran {
     let ended = ran.records.iter().filter(|r| matches!(r, Record::Job(_) | Record::Unfinished(_))).count();
     assert_eq!(released, ended, "what is released ends, or is told as unfinished");
     ran
-}
-
-fn jobs(ran: &Ran, task: u32) -> Vec<&JobRecord> {
-    let job = |record: &'_ Record| matches!(record, Record::Job(job) if job.task == TaskId(task));
-    let of = ran.records.iter().filter(|record| job(record));
-    of.filter_map(|record| if let Record::Job(job) = record { Some(job) } else { None }).collect()
-}
-
-fn unfinished(ran: &Ran, task: u32) -> Vec<&UnfinishedRecord> {
-    let of = ran.records.iter().filter_map(|record| match record {
-        Record::Unfinished(job) if job.task == TaskId(task) => Some(job),
-        _ => None,
-    });
-    of.collect()
 }
 
 #[test]
@@ -100,7 +40,7 @@ fn the_more_urgent_thread_takes_the_cpu() {
     let mut experiment = experiment(vec![low, high]);
     experiment.locks = vec![lock("bus", LockProtocol::Plain), signal("go")];
     let ran = ran(&experiment, &host);
-    let (low, high) = (jobs(&ran, 0)[0], jobs(&ran, 1)[0]);
+    let (low, high) = (jobs(&ran.records, 0)[0], jobs(&ran.records, 1)[0]);
     assert!(high.finish < low.finish, "{low:?} {high:?}");
     assert!(low.executed >= ms(55) && high.executed >= ms(5), "computing takes what it takes of a CPU");
     assert!(low.preemptions > 0);
@@ -130,7 +70,7 @@ fn locks_keep_their_protocols() {
         [(LockProtocol::Plain, true), (LockProtocol::Inheritance, false), (LockProtocol::Ceiling, false)]
     {
         let ran = with(protocol);
-        let (middle, high) = (jobs(&ran, 1)[0], jobs(&ran, 2)[0]);
+        let (middle, high) = (jobs(&ran.records, 1)[0], jobs(&ran.records, 2)[0]);
         assert_eq!(high.finish > middle.finish, inverts, "{protocol:?}");
         let mut holder = None;
         for record in &ran.records {
@@ -165,7 +105,7 @@ fn a_semaphore_that_another_task_gives_lets_a_job_go_on() {
         Record::Lock(lock) if lock.action == LockAction::Released => Some(lock.at),
         _ => None,
     });
-    assert!(jobs(&ran, 0)[0].finish > given.expect("it is given"));
+    assert!(jobs(&ran.records, 0)[0].finish > given.expect("it is given"));
 }
 
 /// A task that never comes to its CPU has misses all the same: its releases are told, and that nothing became of them.
@@ -186,10 +126,10 @@ fn a_starved_task_and_a_lock_that_nobody_gives_are_told_at_the_end() {
     let ran = ran(&experiment, &host);
     assert_eq!(ran.end.get(), ms(400).get());
     assert!(!ran.cut_off);
-    assert_eq!((unfinished(&ran, 0).len(), unfinished(&ran, 2).len()), (1, 1));
+    assert_eq!((unfinished(&ran.records, 0).len(), unfinished(&ran.records, 2).len()), (1, 1));
     // 10, 60, ... 360 ms: none is lost, and one may run where Linux keeps real-time threads from a part of each second.
-    assert_eq!(jobs(&ran, 1).len() + unfinished(&ran, 1).len(), 8);
-    assert!(unfinished(&ran, 1).iter().any(|job| job.deadline.is_some_and(|at| at < ran.end)));
+    assert_eq!(jobs(&ran.records, 1).len() + unfinished(&ran.records, 1).len(), 8);
+    assert!(unfinished(&ran.records, 1).iter().any(|job| job.deadline.is_some_and(|at| at < ran.end)));
 
     experiment.end = End::Jobs(3);
     let ran = self::ran(&experiment, &host);
@@ -323,7 +263,7 @@ fn a_plane_is_told_the_deadline_of_each_job_before_its_release() {
         assert_eq!(of(&told.entered, task), [first]);
         let expected: Vec<u64> = (0..5).map(|job| first + job * 10_000_000).collect();
         assert_eq!(of(&told.keys, task)[..5], expected, "task {task}");
-        assert!(jobs(&ran, task).len() >= 5);
+        assert!(jobs(&ran.records, task).len() >= 5);
     }
     assert!(of(&told.entered, 2).is_empty() && of(&told.keys, 2).is_empty());
     assert!(told.looks.load(Ordering::Relaxed) > 0);
@@ -388,12 +328,12 @@ fn equals_take_turns_under_round_robin() {
         experiment
     };
     let ran = ran(&under(Criterion::RoundRobin, Some(slice)), &host);
-    let [first, second, hard_job] = [0, 1, 2].map(|task| jobs(&ran, task)[0].clone());
+    let [first, second, hard_job] = [0, 1, 2].map(|task| jobs(&ran.records, task)[0].clone());
     assert!(first.finish > second.start + slice, "{first:?} {second:?}");
     assert!(first.preemptions >= 2 && second.preemptions >= 1, "{first:?} {second:?}");
     assert!(hard_job.finish < second.finish && hard_job.finish < first.finish, "{hard_job:?}");
     let in_turn = self::ran(&under(Criterion::StaticPriority, None), &host);
-    let (first, second) = (jobs(&in_turn, 0)[0].clone(), jobs(&in_turn, 1)[0].clone());
+    let (first, second) = (jobs(&in_turn.records, 0)[0].clone(), jobs(&in_turn.records, 1)[0].clone());
     assert!(second.start >= first.finish, "{first:?} {second:?}");
     let other = admit(&under(Criterion::RoundRobin, Some(slice / 2)), &host).unwrap_err();
     assert_eq!(other, ThreadsLack::Slice { quantum: slice / 2, slice: Some(slice) });
@@ -435,7 +375,7 @@ fn a_job_beyond_its_reservation_waits_for_the_next_period() {
         budgeted("within", ms(2), Duration::from_micros(500), ms(20)),
     ];
     let Some(ran) = reserved(tasks, &host, 4) else { return };
-    let (beyond, within) = (jobs(&ran, 0), jobs(&ran, 1));
+    let (beyond, within) = (jobs(&ran.records, 0), jobs(&ran.records, 1));
     // The run does not wait for who falls behind for good.
     assert!(!beyond.is_empty() && within.len() >= 4, "{} and {}", beyond.len(), within.len());
     for job in &beyond {
@@ -519,7 +459,7 @@ fn jobs_are_counted_each_for_itself() {
     let ran = run(&experiment, &host, options, &|| false).expect("it runs");
     assert_eq!(ran.multiplexed, 0);
     for (task, least) in [(0, ms(3)), (1, Duration::from_micros(400))] {
-        let jobs = jobs(&ran, task);
+        let jobs = jobs(&ran.records, task);
         assert!(jobs.len() >= 8);
         for job in jobs {
             let count = Duration::new(job.counts.get(EventId::TASK_CLOCK).expect("it was counted"));
@@ -563,7 +503,7 @@ fn priorities_that_follow_ranks_raise_who_holds_a_lock() {
         [(LockProtocol::Plain, true), (LockProtocol::Inheritance, false), (LockProtocol::Ceiling, false)]
     {
         let ran = with(protocol);
-        let [low, middle, high, top] = [0, 1, 2, 3].map(|task| jobs(&ran, task)[0].clone());
+        let [low, middle, high, top] = [0, 1, 2, 3].map(|task| jobs(&ran.records, task)[0].clone());
         let waits = ran.records.iter().filter(|record| {
             matches!(record, Record::Lock(lock) if lock.action == LockAction::Waits && lock.lock == BUS)
         });
@@ -578,7 +518,7 @@ fn priorities_that_follow_ranks_raise_who_holds_a_lock() {
 /// Jobs that were done before as many more urgent ones as there are CPUs that had been there for two milliseconds when they began. Beginning is
 /// no sign: for some microseconds Linux lets a less urgent thread have a CPU until another CPU has sent the right one.
 fn against_the_order(ran: &Ran, tasks: u32, cpus: usize) -> Vec<(JobRecord, usize)> {
-    let all: Vec<&JobRecord> = (0..tasks).flat_map(|task| jobs(ran, task)).collect();
+    let all: Vec<&JobRecord> = (0..tasks).flat_map(|task| jobs(&ran.records, task)).collect();
     let waiting = |late: &JobRecord, job: &JobRecord| {
         job.deadline < late.deadline && job.release + ms(2) < late.start && late.finish < job.finish
     };

@@ -1,0 +1,76 @@
+//! What tests of threads share: tasks, locks, this machine for one test at a time.
+
+use solo_model::experiment::End;
+use solo_model::fixtures::chip;
+use solo_model::record::UnfinishedRecord;
+use solo_model::task::Release;
+use solo_model::work::{Lock, LockProtocol, Span, Step, Work};
+use solo_model::{
+    CoreId, Criterion, Duration, Experiment, JobRecord, LockId, Policy, Record, Scope, Task, TaskClass,
+    TaskId,
+};
+use solo_threads::Host;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+pub(crate) const BUS: LockId = LockId(0);
+pub(crate) const GO: LockId = LockId(1);
+pub(crate) const NEXT: LockId = LockId(2);
+
+pub(crate) fn ms(n: u64) -> Duration {
+    Duration::from_millis(n)
+}
+
+pub(crate) fn compute(span: Duration) -> Step {
+    Step::Compute(Span::exactly(span))
+}
+
+/// A task on core 0 that runs once, from the beginning.
+pub(crate) fn once(name: &str, priority: u32, steps: Vec<Step>) -> Task {
+    Task {
+        priority: Some(priority),
+        core: Some(CoreId(0)),
+        work: Work { steps },
+        ..Task::new(name, TaskClass::Hard, Release::Once { offset: Duration::ZERO })
+    }
+}
+
+/// Under P-FP on two cores.
+pub(crate) fn experiment(tasks: Vec<Task>) -> Experiment {
+    let policy = Policy::new(Scope::Partitioned, Criterion::StaticPriority);
+    Experiment::new("threads", chip(2), policy, tasks, End::Jobs(1))
+}
+
+/// A lock.
+pub(crate) fn lock(name: &str, protocol: LockProtocol) -> Lock {
+    Lock { name: name.into(), protocol }
+}
+
+/// A semaphore without units: who takes it waits for who gives it.
+pub(crate) fn signal(name: &str) -> Lock {
+    lock(name, LockProtocol::Semaphore { units: 0 })
+}
+
+/// This machine, where it may do what tests need, for one test at a time: all of them want the first CPU.
+pub(crate) fn host() -> Option<(Host, MutexGuard<'static, ()>)> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    let host = Host::look();
+    if host.fifo {
+        return Some((host, ALONE.lock().unwrap_or_else(PoisonError::into_inner)));
+    }
+    println!("skipped: threads under SCHED_FIFO: this process may not use it");
+    None
+}
+
+pub(crate) fn jobs(records: &[Record], task: u32) -> Vec<&JobRecord> {
+    let job = |record: &'_ Record| matches!(record, Record::Job(job) if job.task == TaskId(task));
+    let of = records.iter().filter(|record| job(record));
+    of.filter_map(|record| if let Record::Job(job) = record { Some(job) } else { None }).collect()
+}
+
+pub(crate) fn unfinished(records: &[Record], task: u32) -> Vec<&UnfinishedRecord> {
+    let of = records.iter().filter_map(|record| match record {
+        Record::Unfinished(job) if job.task == TaskId(task) => Some(job),
+        _ => None,
+    });
+    of.collect()
+}
