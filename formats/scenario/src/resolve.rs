@@ -237,9 +237,7 @@ fn request(
     let phases = phase::read(problems, &top, chip);
     let heads = application::heads(problems, &top, chip, &mut locks, &mut lock_names);
     let tables = top.tables("task", "[[task]]");
-    if tables.is_empty() && !top.has("application") && (!top.has("task") || problems.errors() == errors) {
-        no_tasks(problems, &top);
-    }
+    no_tasks(problems, &top, tables.is_empty() && (!top.has("task") || problems.errors() == errors));
     let (devices, devices_in_part) = in_part(problems, || devices::read(problems, &top, chip, &buffer_names));
     let mut around = Surroundings {
         problems,
@@ -317,7 +315,11 @@ fn scheduler_fields<'t>(top: &Fields<'t>) -> Option<Fields<'t>> {
     Some(Fields::new(top.problems, table.value, table.span, "[scheduler]"))
 }
 
-fn no_tasks(problems: &Problems, top: &Fields<'_>) {
+/// Misses tasks, where there are neither tasks nor applications.
+fn no_tasks(problems: &Problems, top: &Fields<'_>, none: bool) {
+    if !none || top.has("application") {
+        return;
+    }
     problems.push(
         problems
             .error(Code::NoTasks, "the scenario has no tasks", &top.span)
