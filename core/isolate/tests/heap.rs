@@ -152,3 +152,87 @@ fn what_jobs_take_and_give_back_returns_to_its_color() {
         assert_eq!(whole(&jobs), before);
     }
 }
+
+/// What a heap of 64 KiB always has, by hand: 1,024 blocks of 64 bytes, of which 960 are found in one piece of 1,023 and 1,000 are not.
+#[test]
+fn a_heap_that_may_run_out_is_told_before() {
+    let may = |sizes: [&[u64]; 2]| {
+        let count = sizes.concat().len();
+        let task = |buffers: std::ops::Range<usize>| allocating(buffers.map(|at| (at as u32, None)));
+        let tasks = [task(0..sizes[0].len()), task(sizes[0].len()..count)];
+        let coloring =
+            Coloring { heaps: Heaps { allocation: Allocation::User, size: SIZE }, ..Coloring::default() };
+        let heaps = JobHeaps::of(&coloring, 2, &tasks, count).expect("a task takes memory");
+        let sizes: Vec<Bytes> = sizes.concat().into_iter().map(Bytes::new).collect();
+        heaps.may_run_out(&tasks, &sizes).iter().map(Option::is_some).collect::<Vec<_>>()
+    };
+    assert_eq!(may([&[1 << 20], &[]]), [true, false], "more than there is");
+    assert_eq!(may([&[960 * 64], &[]]), [false, false]);
+    assert_eq!(may([&[1000 * 64], &[]]), [true, false], "blocks are looked for where all are large enough");
+    // 960 + 60 fit only one after the other; of 1,024 less 300 one of two pieces has 362.
+    assert_eq!(may([&[960 * 64], &[60 * 64]]), [true, true]);
+    assert_eq!(may([&[300 * 64], &[300 * 64]]), [false, false]);
+    // The larger one finds 960 in 2 pieces perhaps, the smaller one 524 in two.
+    assert_eq!(may([&[500 * 64], &[64 * 64]]), [true, false]);
+}
+
+/// A task that takes memory for these buffers, of these colors.
+fn allocating(buffers: impl Iterator<Item = (u32, Option<Color>)>) -> Task {
+    Task {
+        name: String::new(),
+        class: TaskClass::Hard,
+        release: Release::Once { offset: Duration::ZERO },
+        deadline: None,
+        wcet: None,
+        misses: None,
+        priority: None,
+        core: None,
+        work: Work {
+            steps: buffers.map(|(at, color)| Step::Allocate { buffer: BufferId(at), color }).collect(),
+        },
+    }
+}
+
+/// Whatever jobs take and give back meanwhile, a heap that is told never to run out never does; and of those that may, some do.
+#[test]
+fn what_a_heap_is_told_always_to_have_it_always_has() {
+    let mut dice = SplitMix64::new(11);
+    let (mut safe, mut unsafe_and_out) = (0, 0);
+    for round in 0..400 {
+        let tasks_of = 1 + dice.below(4) as u32;
+        let each = 1 + dice.below(4) as u32;
+        let most = 1 + dice.below(if round % 2 == 0 { 6_000 } else { 30_000 });
+        let sizes: Vec<Bytes> = (0..tasks_of * each).map(|_| Bytes::new(1 + dice.below(most))).collect();
+        let colors: Vec<Color> = sizes.iter().map(|_| Color(dice.below(2) as u16)).collect();
+        let allocation = if dice.below(2) == 0 { Allocation::User } else { Allocation::Os };
+        let buffers = |task: u32| (task * each..(task + 1) * each).map(|at| (at, Some(colors[at as usize])));
+        let tasks: Vec<Task> = (0..tasks_of).map(|task| allocating(buffers(task))).collect();
+        let coloring = Coloring { heaps: Heaps { allocation, size: SIZE }, ..Coloring::default() };
+        let mut heaps = JobHeaps::of(&coloring, 3, &tasks, sizes.len()).expect("tasks take memory");
+        let may = heaps.may_run_out(&tasks, &sizes);
+        for _ in 0..2_000 {
+            let (task, at) = (dice.below(tasks_of.into()) as u32, dice.below(each.into()) as u32);
+            let buffer = BufferId(task * each + at);
+            match dice.below(8) {
+                0..4 => {
+                    let found = heaps.take(
+                        ThreadId(task),
+                        buffer,
+                        sizes[buffer.index()],
+                        Some(colors[buffer.index()]),
+                    );
+                    match may[task as usize] {
+                        None => assert!(found.is_ok(), "{found:?} of {sizes:?} {colors:?}"),
+                        Some(_) => unsafe_and_out += u32::from(found.is_err()),
+                    }
+                    safe += u32::from(may[task as usize].is_none());
+                }
+                4..7 => {
+                    heaps.give_back(buffer);
+                }
+                _ => heaps.end_job(ThreadId(task)),
+            }
+        }
+    }
+    assert!(safe > 20_000 && unsafe_and_out > 1_000, "{safe} {unsafe_and_out}");
+}

@@ -23,8 +23,8 @@ pub(crate) struct Load {
 }
 
 /// By partition, what is loaded at the begin of each of its windows: nothing, or something that takes so long, or something for which
-/// there is no bound.
-pub(super) fn loads(experiment: &Experiment, users: CoreSet) -> Vec<Option<Option<Load>>> {
+/// there is no bound. `budgets`: what other cores add to misses is bounded and counted elsewhere.
+pub(super) fn loads(experiment: &Experiment, users: CoreSet, budgets: bool) -> Vec<Option<Option<Load>>> {
     let (Some(lockdown), true) = (&experiment.isolation.lockdown, locks_by_clock(experiment)) else {
         return Vec::new();
     };
@@ -34,7 +34,8 @@ pub(super) fn loads(experiment: &Experiment, users: CoreSet) -> Vec<Option<Optio
         let core = members.first().and_then(|task| experiment.tasks[task.index()].core).unwrap_or(CoreId(0));
         let lines = crate::wcet::loading(pages, platform.page, platform.line());
         let load = || {
-            let [time, step, unlocking] = step::loading(experiment, users, core, lines)?;
+            let crowded = !budgets && others_use_memory(experiment, core);
+            let [time, step, unlocking] = step::loading(experiment, users, core, lines, crowded)?;
             Some(Load { lines, time, step, unlocking })
         };
         (pages > 0).then(load)
@@ -46,8 +47,21 @@ pub(super) fn loads(experiment: &Experiment, users: CoreSet) -> Vec<Option<Optio
 /// are supposed to use memory.
 pub fn loading(system: &System, experiment: &Experiment, core: CoreId, pages: u64) -> Option<Duration> {
     let lines = crate::wcet::loading(pages, experiment.platform.page, experiment.platform.line());
-    let [alone, ..] = step::loading(experiment, experiment.platform.core_set(), core, lines)?;
+    // Where no core has a budget, nothing holds the others.
+    let crowded = !matches!(system.interference, Some(Ok(_)));
+    let [alone, ..] = step::loading(experiment, experiment.platform.core_set(), core, lines, crowded)?;
     Some(alone.saturating_add(system.adds(core, lines)?))
+}
+
+/// True where memory serves others than this core, too: tasks of other cores, devices, or the kernel on behalf of these.
+fn others_use_memory(experiment: &Experiment, core: CoreId) -> bool {
+    let abroad = experiment.tasks.iter().filter(|task| task.core != Some(core));
+    let kernel = experiment.isolation.memory.as_ref().is_some_and(|memory| memory.kernel_data.is_some());
+    let locked = experiment.isolation.lockdown.iter().flat_map(|lockdown| &lockdown.pages);
+    kernel
+        || !experiment.devices.is_empty()
+        || abroad.into_iter().any(|task| task.work.touches_memory())
+        || locked.into_iter().any(|page| experiment.tasks[page.task.index()].core != Some(core))
 }
 
 impl System {

@@ -43,7 +43,7 @@ use solo_model::partition::Partitions;
 use solo_model::policy::{Criterion, FixedBy, Policy, Theory};
 use solo_model::units::Duration;
 use solo_model::work::LockProtocol;
-use solo_model::{CoreId, Experiment, TaskClass};
+use solo_model::{Color, CoreId, Experiment, TaskClass};
 use walk::Section;
 
 /// An experiment as the analysis sees it; made from an [`Experiment`], and changed to ask "what if".
@@ -170,6 +170,8 @@ pub(crate) struct Member {
     pub(crate) step: Option<Duration>,
     /// What it loses with the caches each time when it is resumed.
     pub(crate) affinity: Duration,
+    /// The color of a heap that may not have what it asks for: then it ends.
+    pub(crate) may_end: Option<Color>,
 }
 
 /// One lock of a [`System`].
@@ -292,6 +294,8 @@ pub enum Open {
     MovesUp,
     /// This less urgent task uses memory in stretches whose length has no bound, and no interrupt is taken within one.
     Step(usize),
+    /// The heap of this color may not have what the task asks for, and then it ends.
+    Heap(Color),
     /// This task empties caches: what that takes, and what all others lose by it, is not counted.
     Flushes(usize),
     /// Bandwidth regulation stops cores, and how long is not bounded.
@@ -417,13 +421,43 @@ impl System {
     }
 
     /// The tasks whose declared times hold only as measured: they use memory, and so does another task, a device that no bound
-    /// counts, or the kernel on behalf of another task.
+    /// counts, or the kernel on behalf of another task; or they are slower or elsewhere when others run. Those on which no bound depends
+    /// are left out.
     fn measured_alone(&self) -> Vec<usize> {
-        let promised = |&task: &usize| self.tasks[task].touches && self.tasks[task].deadline.is_some();
-        let tasks = (0..self.tasks.len()).filter(promised);
+        let counts = |&task: &usize| {
+            let member = &self.tasks[task];
+            member.touches && (member.deadline.is_some() || self.delays_with_a_deadline(task))
+        };
+        let tasks = (0..self.tasks.len()).filter(counts);
         let beside = self.devices || (self.kernel_data && self.tasks.len() > 1);
         let uncounted = beside && !matches!(self.interference, Some(Ok(_)));
-        tasks.filter(|&task| uncounted || self.disturbers(task).next().is_some()).collect()
+        let disturbed =
+            |task: usize| self.disturbers(task).next().is_some() || self.slower_beside_others(task);
+        tasks.filter(|&task| uncounted || disturbed(task)).collect()
+    }
+
+    /// True where accesses of a task may take longer only because others run: on a core whose SMT sibling is busy, or after a move to
+    /// another core, whose caches are cold, where no loss of cache affinity is declared. Computation is counted elsewhere.
+    fn slower_beside_others(&self, task: usize) -> bool {
+        let member = &self.tasks[task];
+        let domain = &self.domains[member.domain];
+        let others = || self.tasks.iter().filter(|other| other.domain == member.domain).count() > 1;
+        let beside_a_sibling = domain.speed < 1000 && self.tasks.len() > 1;
+        beside_a_sibling || (domain.cores > 1 && member.affinity.is_zero() && others())
+    }
+
+    /// True where a task without a deadline may delay one with a deadline by its own execution time: while it holds a lock, or because
+    /// it comes before another one of its class.
+    fn delays_with_a_deadline(&self, task: usize) -> bool {
+        let member = &self.tasks[task];
+        let promised = |other: &&Member| other.domain == member.domain && other.deadline.is_some();
+        let mut beside = self.tasks.iter().filter(promised);
+        if !member.sections.is_empty() {
+            return beside.next().is_some();
+        }
+        // Under EDF whoever has no deadline comes last.
+        let edf = self.policy.criterion.facts().theory == Theory::Edf;
+        !edf && beside.any(|other| other.class == member.class)
     }
 
     /// The other tasks that may evict a task's lines from caches, or take memory from it in a way that no bound counts: all that use
@@ -467,6 +501,7 @@ impl System {
             (TaskClass::BestEffort, None) => Some(Open::BestEffort),
             (_, None) => Some(Open::NoDeadline),
             _ if self.flushes.is_some() => self.flushes.map(Open::Flushes),
+            _ if member.may_end.is_some() => member.may_end.map(Open::Heap),
             _ if self.domains[member.domain].regulated && self.unbounded().is_some() => {
                 self.unbounded().cloned().map(Open::Regulated)
             }

@@ -8,12 +8,13 @@ use super::step;
 use super::walk::{Profile, Walk};
 use super::{Domain, Listened, LockUse, Member, System};
 use crate::global::uniform::Speeds;
+use solo_isolate::heap::JobHeaps;
 use solo_model::isolation::{LockTime, Reclaim, Regulation, Sharing};
 use solo_model::policy::Timing;
 use solo_model::task::{Release, Task};
 use solo_model::units::Duration;
 use solo_model::work::{Lock, LockProtocol};
-use solo_model::{BufferId, Bytes, CoreId, CoreSet, Experiment};
+use solo_model::{BufferId, Bytes, Color, CoreId, CoreSet, Experiment};
 
 /// A longest execution time and where it comes from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -71,11 +72,16 @@ pub(super) fn system(experiment: &Experiment) -> System {
             member(experiment, task, profile, home, speed, step)
         })
         .collect();
+    for (member, lacking) in tasks.iter_mut().zip(heaps_that_may_lack(experiment)) {
+        member.may_end = lacking;
+    }
     for device in &experiment.devices {
         if let Some(member) = device.releases.and_then(|task| tasks.get_mut(task.index())) {
             member.interrupts.push(device.period);
         }
     }
+    let interference =
+        experiment.isolation.bandwidth.as_ref().map(|wanted| Interference::of(experiment, wanted));
     System {
         policy: experiment.policy.clone(),
         overheads: experiment.overheads.clone(),
@@ -84,16 +90,12 @@ pub(super) fn system(experiment: &Experiment) -> System {
         tasks,
         locks: locks(experiment),
         regulation: experiment.isolation.bandwidth.as_ref().map(|wanted| wanted.period),
-        loads: loads(experiment, used),
+        loads: loads(experiment, used, matches!(interference, Some(Ok(_)))),
         flushes: experiment.tasks.iter().position(|task| task.work.flushes()),
         partitions: experiment.isolation.partitions.clone(),
         devices: !experiment.devices.is_empty(),
         kernel_data: experiment.isolation.memory.as_ref().is_some_and(|memory| memory.kernel_data.is_some()),
-        interference: experiment
-            .isolation
-            .bandwidth
-            .as_ref()
-            .map(|wanted| Interference::of(experiment, wanted)),
+        interference,
         listening: experiment.listening.as_ref().map(|listening| Listened {
             period: listening.period,
             looks_every: listening.looks_every(),
@@ -169,7 +171,19 @@ fn member(
         kept: profile.kept,
         step,
         affinity: affinity(experiment, task, profile.touches),
+        may_end: None,
     }
+}
+
+/// By task, the color of a heap that may not have what it asks for; none where no task takes memory while it runs.
+fn heaps_that_may_lack(experiment: &Experiment) -> Vec<Option<Color>> {
+    let coloring = experiment.isolation.memory.clone().unwrap_or_default();
+    let platform = &experiment.platform;
+    let all = platform.last_level().map_or(1, |cache| cache.colors(platform.page));
+    let colors = if coloring.groups == 0 { all } else { coloring.groups.min(all) };
+    let sizes: Vec<Bytes> = experiment.buffers.iter().map(|buffer| buffer.size).collect();
+    let heaps = JobHeaps::of(&coloring, colors, &experiment.tasks, sizes.len());
+    heaps.map_or_else(Vec::new, |heaps| heaps.may_run_out(&experiment.tasks, &sizes))
 }
 
 fn locks(experiment: &Experiment) -> Vec<LockUse> {

@@ -38,14 +38,6 @@ pub(super) fn longest(
     let users = homes.iter().zip(profiles).filter(|(_, profile)| waits || profile.touches);
     let active = users.clone().fold(CoreSet::EMPTY, |all, (&home, _)| all.or(cores_of(home)));
     let kernel = experiment.isolation.memory.as_ref().and_then(|memory| memory.kernel_data);
-    // What is touched at one instant, unless cores wait for it line by line: by each core an entry and a switch, and all releases.
-    let kernel_lines = kernel.filter(|_| !waits).map_or(0, |data| {
-        let [entry, release, switch] = Footprint::of(experiment, data, KERNEL_BLOCKS).lines();
-        let cores = experiment.platform.cores.len() as u64;
-        cores
-            .saturating_mul(entry.saturating_add(switch))
-            .saturating_add(release.saturating_mul(homes.len() as u64))
-    });
     let devices = experiment.devices.len() as u64;
     let traffic = Traffic {
         cores: active,
@@ -54,7 +46,7 @@ pub(super) fn longest(
             || experiment.devices.iter().any(Device::writes)
             || users.clone().any(|(_, profile)| profile.writes),
         crowded: devices > 0 || active.len() > 1,
-        more: kernel_lines.saturating_add(devices * Device::READS_UNDER_WAY as u64),
+        more: kernel_at_once(experiment).saturating_add(devices * Device::READS_UNDER_WAY as u64),
     };
     let memory = traffic.wait(&experiment.platform);
     let of_task = |(&home, profile): (&usize, &Profile)| {
@@ -72,19 +64,33 @@ pub(super) fn longest(
     homes.iter().zip(profiles).map(of_task).collect()
 }
 
+/// The lines that the kernel touches at one instant, unless cores wait for them one by one: by each core an entry and a switch, and
+/// all releases.
+fn kernel_at_once(experiment: &Experiment) -> u64 {
+    let kernel = experiment.isolation.memory.as_ref().and_then(|memory| memory.kernel_data);
+    kernel.filter(|_| kernel_lines(experiment).is_none()).map_or(0, |data| {
+        let [entry, release, switch] = Footprint::of(experiment, data, KERNEL_BLOCKS).lines();
+        let cores = experiment.platform.cores.len() as u64;
+        cores
+            .saturating_mul(entry.saturating_add(switch))
+            .saturating_add(release.saturating_mul(experiment.tasks.len() as u64))
+    })
+}
+
 /// The most lines that an entry of the kernel, a release and a switch touch, where cores wait for them.
 pub(super) fn kernel_lines(experiment: &Experiment) -> Option<[u64; 3]> {
     let data = experiment.isolation.memory.as_ref()?.kernel_data?;
     experiment.overheads.without_misses.then(|| Footprint::of(experiment, data, KERNEL_BLOCKS).lines())
 }
 
-/// What it takes a core to load so many lines and lock them alone, the longest stretch of it without interrupts beside the others, and
-/// what it takes to unlock them; `None` where that has no bound.
+/// What it takes a core to load so many lines and lock them alone, or `crowded` by others that nothing holds; the longest stretch of
+/// it without interrupts beside the others; and what it takes to unlock them. `None` where that has no bound.
 pub(super) fn loading(
     experiment: &Experiment,
     users: CoreSet,
     core: CoreId,
     lines: u64,
+    crowded: bool,
 ) -> Option<[Duration; 3]> {
     let nanoseconds =
         |picoseconds: u128| Some(Duration::new(u64::try_from(picoseconds.div_ceil(1000)).ok()?));
@@ -92,7 +98,16 @@ pub(super) fn loading(
     let own = on_core(experiment, core, &Profile::default());
     let alone =
         Traffic { cores: CoreSet::only(core), streams: false, writes: false, crowded: false, more: 0 };
-    let each = alone.wait(platform)?.checked_add(own)?;
+    let devices = experiment.devices.len() as u64;
+    let beside = Traffic {
+        cores: users.or(CoreSet::only(core)),
+        streams: true,
+        writes: true,
+        crowded: true,
+        more: kernel_at_once(experiment).saturating_add(devices * Device::READS_UNDER_WAY as u64),
+    };
+    let step = beside.wait(platform)?.checked_add(own)?;
+    let each = if crowded { step } else { alone.wait(platform)?.checked_add(own)? };
     // What each line pushes out of every level may be written back, and what waited in the controller's queue before.
     let levels = platform.caches.iter().map(|cache| u64::from(cache.level)).max().unwrap_or(1);
     let written = lines.saturating_mul(levels).saturating_add(u64::from(platform.dram.queue));
@@ -108,19 +123,10 @@ pub(super) fn loading(
             busy + (busy / room + 2) * refresh
         }
     };
-    let devices = experiment.devices.len() as u64;
-    let beside = Traffic {
-        cores: users.or(CoreSet::only(core)),
-        streams: true,
-        writes: true,
-        crowded: true,
-        more: devices * Device::READS_UNDER_WAY as u64,
-    };
     let kind = platform.kind(core);
     let per_kilocycle = u128::from(kind.instructions_per_kilocycle.max(1));
     let slow = u128::from(kind.smt_speed.get().clamp(1, 1000));
     let unlocking = cycles(kind, (u128::from(lines) * 1000).div_ceil(per_kilocycle)) * 1000 / slow;
-    let step = beside.wait(platform)?.checked_add(own)?;
     Some([nanoseconds(all)?, nanoseconds(step)?, nanoseconds(unlocking + 1000)?])
 }
 

@@ -355,3 +355,110 @@ fn scenarios_that_empty_caches_are_refused_by_name() {
         assert_eq!(outcomes(step), [0, 1].map(|_| TaskFinding::Open(Open::Flushes(1))), "{step}");
     }
 }
+
+/// A job that asks a heap for what it may not have ends its task for ever: that task has no bound, and the other one keeps its own.
+#[test]
+fn a_task_whose_heap_may_run_out_is_refused_by_name() {
+    let outcomes = |size: &str| {
+        let experiment = experiment(&format!(
+            "name = \"heap\"\nplatform = \"i7-2600\"\nduration = \"20ms\"\n[scheduler]\npolicy = \"P-RM\"\n\
+             [isolation.memory]\ngroups = 4\nheap = \"64KiB\"\n\
+             [[task]]\nname = \"one\"\nclass = \"hard\"\ncore = 0\nperiod = \"2ms\"\nwork = [{{ allocate = \"{size}\", as = \"x\", color = 2 }}, {{ compute = \"50us\" }}]\n\
+             [[task]]\nname = \"two\"\nclass = \"hard\"\ncore = 0\nperiod = \"1ms\"\nwork = [{{ compute = \"10us\" }}]\n"
+        ))
+        .expect("sound");
+        let judged = System::of(&experiment).judge(&mut Effort::default());
+        judged.tasks.into_iter().map(|task| task.outcome).collect::<Vec<_>>()
+    };
+    let proved = |outcome: &TaskFinding| matches!(outcome, TaskFinding::Proved(_));
+    assert!(outcomes("32KiB").iter().all(proved), "{:?}", outcomes("32KiB"));
+    let found = outcomes("65KiB");
+    assert_eq!(found[0], TaskFinding::Open(Open::Heap(solo_model::Color(2))));
+    assert!(proved(&found[1]), "{found:?}");
+}
+
+/// A task without a deadline delays one with a deadline while it holds a lock, or because it comes before it in the class of best effort:
+/// then its time measured alone is a condition like that of any other. Where it delays nobody who is asked, it is none.
+#[test]
+fn a_time_measured_alone_is_a_condition_of_whoever_it_delays() {
+    let conditions = |policy: &str, own: &str, other: &str, hog: &str| {
+        let (lock, unlock) = ("{ lock = \"l\" }, ", ", { unlock = \"l\" }");
+        let held = |work: &str| match work.strip_prefix("held ") {
+            Some(work) => format!("{lock}{work}{unlock}"),
+            None => work.to_owned(),
+        };
+        let experiment = experiment(&format!(
+            "name = \"held\"\nplatform = \"xeon-w3530\"\nduration = \"20ms\"\n[scheduler]\npolicy = \"{policy}\"\n\
+             [[lock]]\nname = \"l\"\nprotocol = \"ceiling\"\n\
+             [[task]]\nname = \"a\"\n{other}\ncore = 0\npriority = 1\nperiod = \"5ms\"\nwork = [{}]\n\
+             [[task]]\nname = \"m\"\nclass = \"best-effort\"\ncore = 0\npriority = 0\nperiod = \"4ms\"\nwcet = \"800us\"\nwork = [{}]\n\
+             [[task]]\nname = \"hog\"\nclass = \"best-effort\"\ncore = 1\npriority = 1\nperiod = \"4ms\"\nwork = [{hog}]\n",
+            held("held { compute = \"50us\" }"),
+            held(own),
+        ))
+        .expect("sound");
+        System::of(&experiment).judge(&mut Effort::default()).measured_alone
+    };
+    let (hard, asked) = ("class = \"hard\"", "class = \"best-effort\"\ndeadline = \"4ms\"");
+    let (sweep, stream) = ("{ sweep = \"512KiB\" }", "{ stream = \"1MiB\" }");
+    for policy in ["P-FP", "P-RM", "P-EDF"] {
+        assert_eq!(conditions(policy, &format!("held {sweep}"), hard, stream), [1], "{policy}");
+        assert_eq!(conditions(policy, sweep, hard, stream), [] as [usize; 0], "{policy}: it comes last");
+        let alone = conditions(policy, &format!("held {sweep}"), hard, "{ compute = \"1us\" }");
+        assert_eq!(alone, [] as [usize; 0], "{policy}: nobody else uses memory");
+    }
+    assert_eq!(conditions("P-FP", sweep, asked, stream), [1], "it comes first");
+    assert_eq!(
+        conditions("P-EDF", sweep, asked, stream),
+        [] as [usize; 0],
+        "without a deadline it comes last"
+    );
+}
+
+/// Pages that are loaded when a window begins take longer beside other cores that use memory and keep to no budget: each line as long as
+/// any access may take there. On this chip that is the refresh interval of 7.8 us at least, and 2 pages of 64 lines each are 128.
+#[test]
+fn loading_pages_beside_others_takes_as_long_as_any_access_may() {
+    let bound = |hog: &str| {
+        let experiment = experiment(&format!(
+            "name = \"load\"\nplatform = \"xeon-w3530\"\nduration = \"20ms\"\n[scheduler]\npolicy = \"P-FP\"\n\
+             [isolation.partitions]\np = [\"a\", \"m\"]\nq = [\"z\"]\n\
+             [[isolation.cycle]]\ncore = 0\nlength = \"8ms\"\n\
+             windows = [{{ partition = \"p\", begin = \"0ms\", length = \"4ms\" }}, {{ partition = \"q\", begin = \"4ms\", length = \"4ms\" }}]\n\
+             [isolation.lockdown]\nm = 2\nwhen = \"partition\"\n\
+             [[task]]\nname = \"a\"\nclass = \"hard\"\ncore = 0\npriority = 0\nperiod = \"8ms\"\nwork = [{{ compute = \"100us\" }}]\n\
+             [[task]]\nname = \"m\"\nclass = \"best-effort\"\ncore = 0\npriority = 1\nperiod = \"8ms\"\nwcet = \"800us\"\nwork = [{{ sweep = \"16KiB\" }}]\n\
+             [[task]]\nname = \"z\"\nclass = \"best-effort\"\ncore = 0\npriority = 1\nperiod = \"8ms\"\nwork = [{{ compute = \"1us\" }}]\n\
+             [[task]]\nname = \"h\"\nclass = \"best-effort\"\ncore = 1\npriority = 1\nperiod = \"8ms\"\nwork = [{hog}]\n"
+        ))
+        .expect("sound");
+        let judged = System::of(&experiment).judge(&mut Effort::default());
+        match &judged.tasks[0].outcome {
+            TaskFinding::Proved(proof) => proof.bound,
+            other => panic!("{other:?}"),
+        }
+    };
+    let (alone, beside) = (bound("{ compute = \"1us\" }"), bound("{ stream = \"1MiB\" }"));
+    assert!(alone < Duration::from_micros(300), "{alone}");
+    let least = 128 * 7_800;
+    assert!((least..3 * least).contains(&beside.get()), "{beside}");
+}
+
+/// Alone, the sibling of a core is idle and nobody moves: what was measured so is a condition where a sibling computes, or where other
+/// tasks make a job move to a core whose caches are cold and no table says what that costs.
+#[test]
+fn a_time_measured_alone_is_a_condition_beside_a_busy_sibling_and_where_jobs_move() {
+    let conditions = |policy: &str, core: u32| {
+        let experiment = experiment(&format!(
+            "name = \"slower\"\nplatform = \"i7-2600\"\nduration = \"20ms\"\n[scheduler]\npolicy = \"{policy}\"\n\
+             [[task]]\nname = \"m\"\nclass = \"hard\"\ncore = 0\nperiod = \"5ms\"\nwcet = \"225us\"\nwork = [{{ sweep = \"16KiB\" }}]\n\
+             [[task]]\nname = \"c\"\nclass = \"hard\"\ncore = {core}\nperiod = \"5ms\"\nwork = [{{ compute = \"1ms\" }}]\n"
+        ))
+        .expect("sound");
+        System::of(&experiment).judge(&mut Effort::default()).measured_alone
+    };
+    assert_eq!(conditions("P-RM", 1), [0], "its sibling computes");
+    assert_eq!(conditions("P-RM", 2), [] as [usize; 0], "another core");
+    assert_eq!(conditions("P-RM", 0), [] as [usize; 0], "who computes puts nothing out of caches");
+    assert_eq!(conditions("G-RM", 2), [0], "it moves");
+}

@@ -1,6 +1,6 @@
 //! The heaps from which the jobs of an experiment take memory while they run.
 
-use super::tlsf::Tlsf;
+use super::tlsf::{GRANULE, Tlsf, surely_enough};
 use super::{ColoredHeaps, HeapError, Mode};
 use alloc::vec::Vec;
 use solo_model::isolation::{Allocation, Coloring};
@@ -56,6 +56,40 @@ impl JobHeaps {
     /// What each heap holds.
     pub const fn size(&self) -> Bytes {
         self.size
+    }
+
+    /// By task, the first color whose heap may not have what the task asks for, whatever jobs hold meanwhile; `None` where each heap
+    /// always has. `sizes` are those of the buffers.
+    ///
+    /// A buffer has memory once at most. Where others hold `v` of a heap of `h` in `n` pieces, what is left lies in `n + 1` pieces at
+    /// most, and the largest is no less than `(h - v) / (n + 1)`.
+    pub fn may_run_out(&self, tasks: &[Task], sizes: &[Bytes]) -> Vec<Option<Color>> {
+        let mut asked: Vec<(Color, BufferId, u64)> = Vec::new();
+        for (thread, task) in (0..).map(ThreadId).zip(tasks) {
+            let wishes = task.work.allocations().map(|(buffer, named)| {
+                let size = sizes.get(buffer.index()).copied().unwrap_or(Bytes::ZERO);
+                (self.heaps.color_for(thread, named), buffer, size.get().div_ceil(GRANULE).max(1))
+            });
+            asked.extend(wishes);
+        }
+        asked.sort_unstable();
+        asked.dedup();
+        let has = |color: Color, buffer: BufferId| {
+            let of_color = || asked.iter().filter(|wish| wish.0 == color);
+            let Some(own) = of_color().find(|wish| wish.1 == buffer) else { return false };
+            let others = of_color().filter(|wish| wish.1 != buffer);
+            let (pieces, held) =
+                others.fold((1_u64, 0_u64), |(pieces, held), wish| (pieces + 1, held.saturating_add(wish.2)));
+            let wanted = u32::try_from(own.2).map_or(u64::MAX, surely_enough);
+            let left = u64::from(self.heaps.granules).saturating_sub(held);
+            left.div_ceil(pieces) >= wanted
+        };
+        let lacking = |(thread, task): (ThreadId, &Task)| {
+            let mut colors =
+                task.work.allocations().map(|(buffer, named)| (self.heaps.color_for(thread, named), buffer));
+            colors.find(|&(color, buffer)| !has(color, buffer)).map(|(color, _)| color)
+        };
+        (0..).map(ThreadId).zip(tasks).map(lacking).collect()
     }
 
     /// Takes memory for a buffer. Whatever it had before is given back.

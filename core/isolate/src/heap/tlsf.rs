@@ -177,8 +177,12 @@ fn list_of(size: u32) -> (usize, usize) {
 
 /// The first list all of whose blocks are of at least this size.
 fn list_above(size: u32) -> (usize, usize) {
-    let first = size.ilog2();
+    u32::try_from(surely_enough(size)).map_or((FIRST, 0), list_of)
+}
+
+/// A free block of so many granules is always found where `size` are wanted, above zero.
+pub(crate) fn surely_enough(size: u32) -> u64 {
+    let first = size.max(1).ilog2();
     let step = if first >= 3 { (1_u64 << (first - 3)) - 1 } else { 0 };
-    let rounded = u64::from(size) + step;
-    u32::try_from(rounded).map_or((FIRST, 0), list_of)
+    u64::from(size) + step
 }

@@ -76,11 +76,11 @@ fn supposed(checked: &Checked) -> String {
             [one] => format!(" or device {one}"),
             several => format!(" or devices {}", shortened(several)),
         };
-        let kernel = if checked.kernel_touches { ", or the kernel for them," } else { "" };
+        let kernel = if checked.kernel_touches { " or the kernel for them" } else { "" };
         text += &format!(
-            "\nConditional: measured alone. The work of {names} uses caches and memory that other tasks{devices}{kernel} use too. A time \
-             that was measured alone does not hold beside them. Measure with all of them running, or isolate them; then \
-             --wcet-holds counts the declared times as valid.\n"
+            "\nConditional: measured alone. The work of {names} shares caches and memory, SMT siblings or the cores between which it moves \
+             with other tasks{devices}{kernel}. A time that was measured alone does not hold beside them. Measure with all of them \
+             running, or isolate them; then --wcet-holds counts the declared times as valid.\n"
         );
     }
     text
@@ -326,6 +326,10 @@ pub(super) fn open(experiment: &Experiment, task: usize, open: &Open) -> String 
             "{} is less urgent and uses memory in stretches whose length is not bounded (a recorded program, or memory \
              shared with other cores and never refreshed), and no interrupt is taken within one; move it to another core",
             experiment.tasks[*other].name
+        ),
+        Open::Heap(color) => format!(
+            "the heap of {color} may not have what it asks for, and a task that gets no memory ends for good; make \
+             `heap` of [isolation.memory] larger, or let it `allocate` less"
         ),
         Open::Flushes(other) => format!(
             "{} empties caches (`flush`), and what that takes, and what everybody loses by it, is not counted; check a variant \

@@ -153,11 +153,11 @@ fn conditions(answer: &Answer) -> String {
     let mut text = String::new();
     for condition in &answer.conditions {
         let place = condition.core.map_or(String::new(), |core| format!(" on {core}"));
-        text += &format!(
-            "Condition: wcet and misses of {}{place} hold although {} may evict its lines between its accesses.\n",
-            condition.task,
-            condition.beside.join(", ")
-        );
+        let beside = match condition.beside.as_slice() {
+            [] => String::from("an SMT sibling may be busy or its jobs may move to cold caches"),
+            beside => format!("{} may evict its lines between its accesses", beside.join(", ")),
+        };
+        text += &format!("Condition: wcet and misses of {}{place} hold although {beside}.\n", condition.task);
     }
     if !answer.conditions.is_empty() {
         text += "Each core has its own part of the last level, and no plan was found in which each task with a deadline that uses memory \

@@ -76,6 +76,7 @@ fn named(open: &Open) -> &'static str {
         Open::Depends(_) => "depends on one that is not proved",
         Open::LongDeadline(_) => "long deadline",
         Open::MovesUp => "moves up",
+        Open::Heap(_) => "a heap may run out",
         Open::Flushes(_) => "caches are emptied",
         Open::Step(_) => "access without a bound",
         Open::Listening(_) => "listening",
