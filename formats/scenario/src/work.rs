@@ -226,7 +226,8 @@ fn no_verb(problems: &Problems, table: &Table, node: &Node) {
 /// `"300us"` or `["200us", "400us"]`.
 fn span(problems: &Problems, node: &Node, verb: &'static str) -> Option<Span> {
     let Value::Array(items) = &node.value else {
-        return quantity::<Duration>(problems, node, verb).map(|found| Span::exactly(found.value));
+        let found = quantity::<Duration>(problems, node, verb)?;
+        return Some(Span::exactly(not_too_long(problems, found, verb)?.value));
     };
     let [least, most] = items.as_slice() else {
         problems.push(
@@ -238,7 +239,7 @@ fn span(problems: &Problems, node: &Node, verb: &'static str) -> Option<Span> {
         return None;
     };
     let least = quantity::<Duration>(problems, least, verb);
-    let most = quantity::<Duration>(problems, most, verb);
+    let most = quantity::<Duration>(problems, most, verb).and_then(|most| not_too_long(problems, most, verb));
     let (least, most) = (least?, most?);
     if least.value > most.value {
         problems.push(
@@ -263,7 +264,7 @@ fn touch(
     let size = fields.positive::<Bytes>(verb);
     let stride = fields.positive::<Bytes>("stride");
     let writes = fields.quantity::<PerMille>("writes");
-    let think = fields.quantity::<Duration>("think");
+    let think = fields.quantity::<Duration>("think").and_then(|think| not_too_long(problems, think, "think"));
     let passes = fields.integer("passes", 1, MOST);
     let accesses = fields.integer("accesses", 1, MOST);
     let named = fields.string("buffer");

@@ -184,3 +184,27 @@ fn as_many_jobs_as_a_message_offers_are_accepted() {
     assert!(read(most).is_ok());
     assert_eq!(codes(&read(most + 1).expect_err("one too many")), [Code::TooLong]);
 }
+
+/// No step is longer than a machine's clock, and the message points at it.
+#[test]
+fn steps_longer_than_a_clock_are_refused_where_they_stand() {
+    let read = |step: &str| {
+        let text = format!(
+            "name = \"long\"\nplatform = \"ideal-8\"\nduration = \"1s\"\n[scheduler]\npolicy = \"G-EDF\"\n\
+             [[task]]\nname = \"slow\"\nclass = \"hard\"\nperiod = \"10s\"\nwork = [{step}]\n"
+        );
+        parse(&text, Path::new("long.toml"), &Platforms::builtin())
+    };
+    for step in [
+        "{ compute = \"8640001s\" }",
+        "{ compute = [\"1s\", \"9000000000000000ns\"] }",
+        "{ sleep = \"9000000000000000ns\" }",
+        "{ sweep = \"4KiB\", think = \"9000000000000000ns\" }",
+        "{ repeat = 2, steps = [{ compute = \"18446744073709551615ns\" }] }",
+    ] {
+        let report = read(step).expect_err(step);
+        assert_eq!(codes(&report), [Code::TooLong], "{step}");
+        assert!(report.to_string().contains("100 days"), "{report}");
+    }
+    assert!(read("{ compute = \"8640000s\" }, { sleep = \"8640000s\" }").is_ok());
+}
