@@ -11,7 +11,9 @@ const ENOUGH: u64 = 8;
 /// What is probably not meant, in sentences with cause and remedy; tasks are called by their names.
 pub fn warnings(experiment: &Experiment, report: &Report) -> Vec<String> {
     let regulation = experiment.isolation.bandwidth.as_ref();
-    let of_bandwidth = regulation.map_or_else(Vec::new, |regulation| of_bandwidth(regulation, report));
+    let kernel = experiment.isolation.memory.as_ref().is_some_and(|memory| memory.kernel_data.is_some());
+    let of_bandwidth =
+        regulation.map_or_else(Vec::new, |regulation| of_bandwidth(regulation, report, kernel));
     let sentences = of_bandwidth.into_iter().map(|warning| warning.with(experiment).to_string());
     sentences.chain(of_listening(report)).collect()
 }
@@ -29,7 +31,8 @@ fn of_listening(report: &Report) -> Option<String> {
     })
 }
 
-fn of_bandwidth(regulation: &Regulation, report: &Report) -> Vec<Warning> {
+/// `kernel`: its own paths touch memory.
+fn of_bandwidth(regulation: &Regulation, report: &Report, kernel: bool) -> Vec<Warning> {
     let Some(isolation) = &report.isolation else { return Vec::new() };
     let line = report.line.get().max(1);
     let periods = isolation.cores.iter().map(|core| core.periods).max().unwrap_or(0);
@@ -41,7 +44,8 @@ fn of_bandwidth(regulation: &Regulation, report: &Report) -> Vec<Warning> {
     let mut warnings: Vec<Warning> = report
         .cores
         .iter()
-        .filter(|core| !regulated(core) && moves(core))
+        // On a core that runs nobody the kernel itself may touch memory, at each tick.
+        .filter(|core| !regulated(core) && moves(core) && !(kernel && core.busy.is_zero()))
         .map(|core| Warning::Unregulated { core: core.core })
         .collect();
     let used: u64 = isolation.cores.iter().map(|core| core.used.get() / line).sum();
@@ -92,6 +96,16 @@ mod tests {
     /// Ten periods of a millisecond in which core 0 used `used` lines each, while the samples of both cores
     /// counted `counts`.
     fn warned(counted: Counted, used: u64, counts: [&[(EventId, u64)]; 2]) -> Vec<Warning> {
+        warned_where(false, counted, used, counts)
+    }
+
+    /// The same where the kernel's own paths touch memory, or not.
+    fn warned_where(
+        kernel: bool,
+        counted: Counted,
+        used: u64,
+        counts: [&[(EventId, u64)]; 2],
+    ) -> Vec<Warning> {
         let text = "name = \"t\"\nplatform = \"xeon-w3530\"\njobs = 1\n[scheduler]\npolicy = \"P-RM\"\n\
                     [[task]]\nname = \"a\"\nclass = \"hard\"\ncore = 0\nperiod = \"1ms\"\nwork = [{ compute = \"1us\" }]\n\
                     [isolation.bandwidth]\ncores = { 0 = \"100MB/s\" }\n";
@@ -129,7 +143,7 @@ mod tests {
             summary.add(&Record::Sample(Sample::of_core(core, at, span, sample)));
         }
         let report = summary.finish(Instant::new(10_000_000));
-        of_bandwidth(experiment.isolation.bandwidth.as_ref().expect("it is regulated"), &report)
+        of_bandwidth(experiment.isolation.bandwidth.as_ref().expect("it is regulated"), &report, kernel)
     }
 
     const MISSES: Counted = Counted::One(EventId::LLC_MISSES);
@@ -178,5 +192,12 @@ mod tests {
         let expected = [Warning::Unregulated { core: CoreId(1) }, Warning::NobodyActive { periods: 10 }];
         assert_eq!(warnings, expected);
         assert_eq!(warnings[0].advice(&()).remedy.as_deref(), Some("give it one"));
+    }
+
+    /// Each tick of a core may touch memory for the kernel: that is no task, and a budget would stop nobody.
+    #[test]
+    fn a_core_that_only_ticks_needs_no_budget() {
+        let counts: &[(EventId, u64)] = &[(EventId::LLC_MISSES, 1000), (EventId::DRAM_READS, 1000)];
+        assert_eq!(warned_where(true, MISSES, 0, [&[], counts]), [Warning::NobodyActive { periods: 10 }]);
     }
 }

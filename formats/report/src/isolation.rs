@@ -120,7 +120,7 @@ pub struct CoreRegulation {
     /// Sum of the differences between expected and actual use; zero where nothing was predicted.
     #[serde(rename = "prediction_error_bytes")]
     pub prediction_error: Bytes,
-    /// Periods in which it used more than allowed: an overflow interrupt was lost or late.
+    /// Periods in which it used more than allowed: an overflow interrupt was lost or late, or the kernel's own accesses came on top.
     pub lost_overflows: u64,
     /// Periods whose end it noticed late, by more than a sixteenth of a period: its timer was.
     #[serde(default)]
@@ -253,7 +253,8 @@ impl CoreRegulation {
         if self.lost_overflows > 0 {
             let periods = text::counted(self.lost_overflows, "period");
             found.push(format!(
-                "{} used more than allowed in {periods}: overflow interrupts were lost or late.",
+                "{} used more than allowed in {periods}: overflow interrupts were lost or late, or the kernel's own accesses came \
+                 on top (`kernel-touches`).",
                 self.core
             ));
         }

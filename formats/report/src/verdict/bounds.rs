@@ -17,15 +17,31 @@ pub(super) fn broken(report: &Report) -> Vec<String> {
     }
     match (broken.is_empty(), overrun) {
         (true, None) => {}
-        (false, None) => lines.push(
-            "No job executed for longer than the proofs suppose: this is a bug of Solocore. Please report the \
-             run's folder."
-                .into(),
-        ),
+        (false, None) => lines.push(nobody_to_blame(report)),
         (false, Some(overrun)) => lines.push(format!("The proofs suppose less: {overrun}.")),
         (true, Some(overrun)) => lines.push(format!("The bounds are void: {overrun}.")),
     }
     lines
+}
+
+/// No task with a bound is the reason. The execution times of others are declared as well, and nothing here says how long these are.
+fn nobody_to_blame(report: &Report) -> String {
+    let unknown = report.tasks.iter().filter(|task| task.bound.is_none() && !task.executed_max.is_zero());
+    let mut names: Vec<String> = unknown.map(|task| task.name.clone()).collect();
+    let more = names.len().saturating_sub(TOLD);
+    names.truncate(TOLD);
+    if more > 0 {
+        names.push(counted(more as u64, "more task"));
+    }
+    let but = match names.is_empty() {
+        true => "No job executed for longer than the proofs suppose".to_owned(),
+        false => format!(
+            "No job of a task with a bound executed for longer than the proofs suppose. If none of {} executed for longer than it \
+             declares, or declares nothing",
+            text::enumeration(&names)
+        ),
+    };
+    format!("{but}: this is a bug of Solocore. Please report the run's folder.")
 }
 
 fn headline(task: &TaskReport) -> Option<String> {

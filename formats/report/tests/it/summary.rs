@@ -399,3 +399,31 @@ fn who_waits_for_ever_holds_nothing() {
     }
     assert!(verdict(&experiment).held);
 }
+
+/// A bound that is exceeded is a bug only where nobody's execution time is unknown: what a task without a bound declares isn't held
+/// against what it took, so it is named.
+#[test]
+fn a_bound_that_is_exceeded_is_no_bug_for_sure_while_others_have_none() {
+    let what = corun();
+    let end = Duration::from_secs(1);
+    let report = summarise(&what.0, Stream::new(&what, 3).until(end), Instant::ZERO + end);
+    let bound = Some(solo_report::Bound {
+        response: Duration::new(1),
+        occupied: Duration::from_secs(1),
+        misses: None,
+    });
+    let told = |bounds: &[Option<solo_report::Bound>]| {
+        solo_report::verdict::verdict(&report.clone().with_bounds(bounds), None).lines.join("\n")
+    };
+    let all = vec![bound; report.tasks.len()];
+    assert!(
+        told(&all).contains("for longer than the proofs suppose: this is a bug of Solocore"),
+        "{}",
+        told(&all)
+    );
+    let mut one = vec![None; report.tasks.len()];
+    one[0] = bound;
+    let told = told(&one);
+    assert!(told.contains("above its bound") && told.contains("If none of "), "{told}");
+    assert!(told.contains(&report.tasks[1].name), "{told}");
+}
