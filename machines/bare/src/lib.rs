@@ -22,6 +22,7 @@
 //! * [`ticket`]: the tickets of the locks
 //! * [`rest`]: how cores leave a run that is over
 //! * [`time`]: from clock ticks to nanoseconds and back
+//! * [`turns`]: which core executed what, where an emulator counts for all together
 //! * [`virtio`], [`queue`]: devices that move data between themselves and memory; [`wire`]: two of them, an end each
 #![no_std]
 
@@ -43,6 +44,7 @@ pub mod rest;
 pub mod serial;
 pub mod ticket;
 pub mod time;
+pub mod turns;
 
 // What stands on the lock is tested from outside: the tickets' own tests replace their atomics by a model.
 #[cfg(not(test))]

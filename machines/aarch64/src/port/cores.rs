@@ -44,6 +44,7 @@ pub fn arrive(core: CoreId) -> bool {
 
 impl Cores for Arm64 {
     const STACK_BYTES: usize = 72 << 10;
+    const COUNT_TOGETHER: bool = true;
 
     #[inline(always)]
     fn current() -> CoreId {

@@ -41,6 +41,9 @@ pub trait Cores: Clock {
     /// The bytes of the stack on which a core begins that is not the boot core.
     const STACK_BYTES: usize;
 
+    /// Whether an emulator of it counts the instructions of all cores together.
+    const COUNT_TOGETHER: bool = false;
+
     /// The core that asks.
     fn current() -> CoreId;
 

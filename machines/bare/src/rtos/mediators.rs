@@ -5,6 +5,7 @@ use super::cores::Signal;
 use super::devices::{self, Engine};
 use super::port::{Counters, Port, Source};
 use super::run_memory;
+use super::shares::Shares;
 use crate::agenda::{Agenda, MOST_CORES};
 use crate::caps::Found;
 use crate::lock::SpinLock;
@@ -62,6 +63,8 @@ pub struct Mediators<P: Port> {
     events: EventTable,
     /// The counters of each core that has begun.
     counters: Vec<Option<CountersOf<P>>>,
+    /// What counters of instructions count of their own core's, where the emulator has one count for all: core by core.
+    shares: Vec<Shares>,
     /// What the kernel reads instead, where the experiment says so.
     script: Option<Script>,
     /// The devices that its cores start, and when each core has to look at its own.
@@ -78,6 +81,8 @@ pub struct CountsFrom<S> {
     pub events: EventTable,
     /// Counts that are written down.
     pub script: Option<ScriptedCounters>,
+    /// Counters of instructions count those of all cores.
+    pub is_shared: bool,
 }
 
 /// Counters by a script, and the time of the entry that asks them.
@@ -144,12 +149,13 @@ impl<P: Port> Mediators<P> {
         space: RecordSpace<P>,
         counting: CountsFrom<P::Source>,
     ) -> Self {
-        let CountsFrom { source, events, script } = counting;
+        let CountsFrom { source, events, script, is_shared } = counting;
         let fresh =
             Probes { empty: 0, path: [0; MOST_CORES], asked: [0; MOST_CORES], switching: [0; MOST_CORES] };
         let (full, records) = (Vec::with_capacity(space.most), Vec::new());
         let probes = probes.then_some(fresh);
         let counters = (0..if source.is_some() { MOST_CORES } else { 0 }).map(|_| None).collect();
+        let shares = if is_shared { alloc::vec![Shares::default(); MOST_CORES] } else { Vec::new() };
         let script = script.map(|counters| Script { counters, now: Instant::ZERO });
         let mut machine = Self {
             agenda,
@@ -162,6 +168,7 @@ impl<P: Port> Mediators<P> {
             source,
             events,
             counters,
+            shares,
             script,
             engines: Vec::new(),
             looks: [Instant::MAX; MOST_CORES],
@@ -355,7 +362,11 @@ impl<P: Port> Mediators<P> {
 
     /// An interrupt of counters on `core`, which asks: the first that has counted what it was asked to.
     pub fn overflowed(&mut self, core: CoreId) -> Option<CounterId> {
-        let reached = self.counters.get_mut(core.index())?.as_mut()?.overflowed();
+        let counters = self.counters.get_mut(core.index())?.as_mut()?;
+        let mut reached = counters.overflowed();
+        if let Some(shares) = self.shares.get(core.index()) {
+            reached &= !shares.go_on::<P>(core, counters, reached);
+        }
         (reached != 0).then(|| CounterId(reached.trailing_zeros() as u8))
     }
 
@@ -377,6 +388,9 @@ impl<P: Port> solo_hal::Pmu for Mediators<P> {
         }
         let counters = self.counters.get_mut(core.index()).and_then(Option::as_mut);
         let counters = counters.ok_or(PmuError::NoSuchCounter { counter, counters: 0 })?;
+        if let Some(shares) = self.shares.get_mut(core.index()) {
+            shares.configure::<P>(core, counter, event);
+        }
         counters.configure(counter, event, &self.events)
     }
 
@@ -385,17 +399,25 @@ impl<P: Port> solo_hal::Pmu for Mediators<P> {
             return script.counters.read(core, counter, script.now);
         }
         let counters = self.counters.get(core.index()).and_then(Option::as_ref);
-        counters.ok_or(PmuError::NoSuchCounter { counter, counters: 0 })?.read(counter)
+        let all = counters.ok_or(PmuError::NoSuchCounter { counter, counters: 0 })?.read(counter)?;
+        let own = self.shares.get(core.index()).and_then(|shares| shares.value::<P>(core, counter));
+        Ok(own.unwrap_or(all))
     }
 
     fn write(&mut self, core: CoreId, counter: CounterId, value: u64) -> Result<(), PmuError> {
         if let Some(script) = &mut self.script {
             return script.counters.write(core, counter, value, script.now);
         }
+        if let Some(shares) = self.shares.get_mut(core.index()) {
+            shares.write::<P>(core, counter, value);
+        }
         self.counters(core, counter)?.write(counter, value)
     }
 
     fn interrupt_after(&mut self, core: CoreId, counter: CounterId, events: u64) -> Result<(), PmuError> {
+        if let Some(shares) = self.shares.get_mut(core.index()) {
+            shares.interrupt_after::<P>(core, counter, events);
+        }
         self.counters(core, counter)?.interrupt_after(counter, events)
     }
 

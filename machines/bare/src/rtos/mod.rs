@@ -38,10 +38,12 @@ mod provoke;
 pub mod report;
 mod run_memory;
 mod selftest;
+mod shares;
 mod start;
 mod task_memory;
 mod thread;
 mod threads;
+pub mod turns;
 mod walk;
 
 pub use clock::Clock;
@@ -164,6 +166,8 @@ pub struct Common<P: Port> {
     colored: bool,
     /// Counters are a model, which has to be told what happens.
     modelled: bool,
+    /// Each core keeps account of its turns, since one count of instructions is all that the emulator has.
+    counts_turns: bool,
     /// How many cores the experiment uses.
     cores: usize,
     /// Nothing is run afterwards.
@@ -288,6 +292,7 @@ fn run<P: Port>(experiment: Experiment, options: BootOptions, is_last: bool) -> 
         Ok(entries) => {
             P::disable_interrupts();
             REST.begin();
+            turns::begin(entries.common().counts_turns);
             REQUESTS.store(P::heaps().requests(), Ordering::Relaxed);
             thread::publish(entries);
             P::signal_others(Signal::Reschedule);
@@ -369,7 +374,9 @@ impl<P: Port, C: Criterion> Rtos<P, C> {
         }
         INSIDE[core.index()].store(true, Ordering::Relaxed);
         if let Some(thread) = running_thread(core) {
-            self.common.threads.times[thread.index()].leave(stamp);
+            // Here and not above, where the thread could still be moved to a core that has executed less.
+            let own = if turns::are_kept::<P>() { turns::own::<P>(core) } else { stamp };
+            self.common.threads.times[thread.index()].leave(own);
         }
         (guard, core)
     }
@@ -385,7 +392,7 @@ impl<P: Port, C: Criterion> Rtos<P, C> {
 
     fn exit_kernel(&self, guard: Guard<'_, P, State<P, C>>, core: CoreId) {
         if let Some(thread) = running_thread(core) {
-            self.common.threads.times[thread.index()].resume(P::time_stamp());
+            self.common.threads.times[thread.index()].resume(turns::clock::<P>());
         }
         INSIDE[core.index()].store(false, Ordering::Relaxed);
         drop(guard);
@@ -448,7 +455,7 @@ impl<P: Port, C: Criterion> Rtos<P, C> {
             let part = self.part(core);
             part.force().machine.end_switch(core, stamp);
             if let Some(thread) = running_thread(core) {
-                self.common.threads.times[thread.index()].resume(P::time_stamp());
+                self.common.threads.times[thread.index()].resume(turns::clock::<P>());
             }
             INSIDE[core.index()].store(false, Ordering::Relaxed);
             part.release_forgotten();

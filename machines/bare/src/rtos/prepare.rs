@@ -8,6 +8,7 @@ use super::mediators::{CountsFrom, MOST_RECORDS, Mediators, RecordSpace};
 use super::port::{Port, Source};
 use super::task_memory::TaskMemory;
 use super::threads::Threads;
+use super::turns;
 use crate::agenda::Agenda;
 use crate::lock::SpinLock;
 use crate::module::{BootOptions, Clock};
@@ -59,6 +60,12 @@ impl<P: Port> Prepared<P> {
         let threads = Threads::new(experiment, memory).map_err(|error| words(&error))?;
         let room = records_room::<P>();
         let space = RecordSpace::new(room).ok_or_else(|| alloc::format!("no memory for {room} records"))?;
+        let counted = source.is_some_and(|source| !source.is_model());
+        let counts_turns = P::COUNT_TOGETHER
+            && counted
+            && options.instruction_clock
+            && !settled
+            && turns::are_wanted(experiment);
         let common = Common {
             threads,
             deaths: SpinLock::new(Vec::with_capacity(experiment.tasks.len())),
@@ -66,6 +73,7 @@ impl<P: Port> Prepared<P> {
             settled,
             colored: experiment.isolation.memory.is_some(),
             modelled: source.is_some_and(|source| source.is_model()),
+            counts_turns,
             cores: experiment.platform.cores.len(),
             is_last,
         };
@@ -90,7 +98,12 @@ impl<P: Port> Prepared<P> {
     ) -> Result<Mediators<P>, String> {
         let agenda = Agenda::of(own, self.common.cores, self.end);
         let script = ScriptedCounters::of(experiment);
-        let counting = CountsFrom { source: self.source, events: experiment.platform.events.clone(), script };
+        let counting = CountsFrom {
+            source: self.source,
+            events: experiment.platform.events.clone(),
+            script,
+            is_shared: self.common.counts_turns,
+        };
         let probes = self.common.options.probes;
         let mut machine = Mediators::new(agenda, self.common.settled, probes, self.space.clone(), counting);
         if P::HAS_DEVICES && !experiment.devices.is_empty() {

@@ -6,6 +6,7 @@ use super::mediators;
 use super::port::{Port, Source};
 use super::provoke::provoke;
 use super::threads::spin;
+use super::turns;
 use super::{
     Call, Common, Entries, INSIDE, Interrupt, NOBODY, OCCUPANTS, Rtos, is_at_rest, run_memory, thread_of,
 };
@@ -332,6 +333,10 @@ impl<P: Port> Body<'_, P> {
                         self.entries.touched();
                     }
                     self.common.threads.touch(&access, |span| self.compute(span));
+                    if turns::are_kept::<P>() {
+                        // Cores that keep account of their turns have short ones.
+                        P::pause();
+                    }
                 }
                 Op::Acquire(lock) => self.entries.call(Call::Acquire(lock)),
                 Op::Release(lock) => self.entries.call(Call::Release(lock)),

@@ -4,6 +4,7 @@ use super::clock::timebase;
 use super::port::Port;
 use super::run_memory;
 use super::task_memory::{Heaps, MissingMemory, Region, TaskMemory};
+use super::turns;
 use crate::context::Context;
 use crate::lock::SpinLock;
 use crate::placement::MemoryUser;
@@ -47,12 +48,12 @@ impl OwnTime {
         self.resumed.store(at, Ordering::Relaxed);
     }
 
-    /// The ticks it has consumed, asked by itself.
+    /// The ticks it has consumed by the clock of its core, asked by itself.
     #[inline]
-    pub fn ticks<P: Port>(&self) -> u64 {
+    fn ticks(&self, clock: impl Fn() -> u64) -> u64 {
         loop {
             let before = self.consumed.load(Ordering::Acquire);
-            let since = P::time_stamp().saturating_sub(self.resumed.load(Ordering::Acquire));
+            let since = clock().saturating_sub(self.resumed.load(Ordering::Acquire));
             if self.consumed.load(Ordering::Acquire) == before {
                 return before + since;
             }
@@ -166,10 +167,19 @@ impl<P: Port> Threads<P> {
 
     /// Computes until `thread`, which asks, has consumed `span` more of its own time.
     pub fn compute(&self, thread: ThreadId, span: Duration) {
+        // It is not asked in the loop which clock that is: without budgets of instructions this is as short as it was.
+        if turns::are_kept::<P>() {
+            self.compute_by(thread, span, turns::clock::<P>);
+        } else {
+            self.compute_by(thread, span, P::time_stamp);
+        }
+    }
+
+    fn compute_by(&self, thread: ThreadId, span: Duration, clock: impl Fn() -> u64) {
         let time = &self.times[thread.index()];
-        let end = time.ticks::<P>() + timebase().ticks(span);
+        let end = time.ticks(&clock) + timebase().ticks(span);
         loop {
-            let left = end.saturating_sub(time.ticks::<P>());
+            let left = end.saturating_sub(time.ticks(&clock));
             if left == 0 {
                 return;
             }

@@ -3,6 +3,7 @@
 use super::Arm64;
 use core::arch::asm;
 use solo_bare::isa::Isa;
+use solo_bare::rtos::turns;
 
 /// A system register by its name.
 #[macro_export]
@@ -84,17 +85,16 @@ impl Isa for Arm64 {
     /// Waits for an interrupt, which is let in; interrupts stay enabled.
     #[inline(always)]
     fn wait_for_interrupt() {
+        Self::disable_interrupts();
         // SAFETY: one that comes after they are kept out ends the waiting, so none is lost in between.
-        unsafe {
-            asm!(
-                "msr daifset, #2",
-                "dsb sy",
-                "wfi",
-                "msr daifclr, #2",
-                "isb",
-                options(nostack, preserves_flags)
-            )
-        };
+        let wait = || unsafe { asm!("dsb sy", "wfi", options(nostack, preserves_flags)) };
+        if turns::are_kept::<Self>() {
+            turns::away::<Self>(wait)
+        } else {
+            wait()
+        }
+        Self::enable_interrupts();
+        synchronize();
     }
 
     /// Stops this core for ever.
@@ -109,7 +109,8 @@ impl Isa for Arm64 {
     #[inline(always)]
     fn pause() {
         // SAFETY: changes nothing.
-        unsafe { asm!("yield", options(nostack, preserves_flags)) };
+        let yields = || unsafe { asm!("yield", options(nostack, preserves_flags)) };
+        if turns::are_kept::<Self>() { turns::away::<Self>(yields) } else { yields() }
     }
 
     #[inline(never)]
