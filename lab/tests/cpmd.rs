@@ -4,8 +4,10 @@
 use solo_lab::Control;
 use solo_lab::campaign::cpmd::{CpmdRequest, CpmdRow, Disturbance, cpmd};
 use solo_model::platform::PagePolicy;
-use solo_model::{Bytes, Duration, Platform};
+use solo_model::{Bytes, CoreId, Duration, JobRecord, Platform, Record};
 use solo_scenario::Platforms;
+use solo_sim::Observer;
+use std::ops::ControlFlow;
 use std::path::Path;
 
 fn platform(name: &str) -> Platform {
@@ -142,4 +144,43 @@ fn a_job_does_not_move_where_there_is_no_other_core_of_its_kind() {
     let row = &rows(one, &[4])[0];
     let kinds: Vec<Disturbance> = row.losses.iter().map(|losses| losses.by).collect();
     assert_eq!(kinds, [Disturbance::Computed, Disturbance::Preempted, Disturbance::Flushed]);
+}
+
+/// Losses by a job that is taken from its core half way are those of a task that goes to another core at each release, which nobody
+/// disturbs and which needs no other task: what it takes on a core to which it comes, less what it takes there when it has been there
+/// before. Two ways to the same lines.
+#[test]
+fn a_forced_migration_each_period_loses_as_much() {
+    let mut bare = platform("i7-2600");
+    bare.prefetcher = None;
+    for kib in [4, 32] {
+        let row = &rows(bare.clone(), &[kib])[0];
+        let (measured, _) = worst(row, Disturbance::MigratedBehind(3));
+        let text = format!(
+            "name = \"forced\"\nplatform = \"i7-2600\"\nprefetcher = \"off\"\njobs = 6\n[scheduler]\npolicy = \"C-AFFINITY\"\n\
+             clusters = [[0, 2], [1, 3, 4, 5, 6, 7]]\n[[task]]\nname = \"t\"\nclass = \"soft\"\npriority = 0\ncore = 0\nperiod = \"1ms\"\n\
+             migrate = \"each-period\"\nwork = [{{ sweep = \"{kib}KiB\", stride = \"64B\" }}]\n"
+        );
+        let scenario = solo_scenario::parse(&text, Path::new("forced.toml"), &Platforms::builtin());
+        let experiment = scenario.unwrap_or_else(|report| panic!("{}", report.to_json())).base;
+        let mut jobs = Jobs::default();
+        solo_sim::run(&experiment, &[], &mut jobs).expect("it runs");
+        let [_, first, _, again, ..] = &jobs.0[..] else { panic!("six jobs") };
+        assert_eq!((first.core, again.core), (CoreId(2), CoreId(2)));
+        let forced = first.executed.saturating_sub(again.executed);
+        println!("{kib} KiB: {forced} by a forced migration, {measured} measured");
+        assert!(forced.get().abs_diff(measured.get()) * 100 <= measured.get(), "{forced} and {measured}");
+    }
+}
+
+#[derive(Default)]
+struct Jobs(Vec<JobRecord>);
+
+impl Observer for Jobs {
+    fn record(&mut self, record: Record) -> ControlFlow<()> {
+        if let Record::Job(job) = record {
+            self.0.push(job);
+        }
+        ControlFlow::Continue(())
+    }
 }

@@ -223,31 +223,50 @@ impl<'r> Draft<'r> {
         }
         let listening = self.listen();
         let applications = self.applications();
-        match (request.platform.value(), self.policy, self.end) {
-            (Some(platform), Some(policy), Some(end)) if self.objections.is_empty() => Ok(Plan {
-                experiment: Experiment {
-                    name: request.name.clone(),
-                    variant: request.variant.clone(),
-                    platform: platform.clone(),
-                    policy,
-                    overheads,
-                    tasks: self.tasks,
-                    applications,
-                    buffers: self.buffers,
-                    locks: request.locks.clone(),
-                    traces: request.recordings.iter().map(|recording| recording.source.clone()).collect(),
-                    isolation: self.isolation,
-                    listening,
-                    devices: self.devices,
-                    end,
-                    sample_every,
-                    seed,
-                    jobs_per_replication: request.jobs_per_replication.value().copied(),
-                },
-                rationale: self.rationale,
+        let experiment = match (request.platform.value(), self.policy, self.end) {
+            (Some(platform), Some(policy), Some(end)) if self.objections.is_empty() => Experiment {
+                name: request.name.clone(),
+                variant: request.variant.clone(),
+                platform: platform.clone(),
+                policy,
+                overheads,
+                tasks: self.tasks,
+                applications,
+                buffers: self.buffers,
+                locks: request.locks.clone(),
+                traces: request.recordings.iter().map(|recording| recording.source.clone()).collect(),
+                isolation: self.isolation,
+                listening,
+                devices: self.devices,
+                end,
+                sample_every,
+                seed,
+                jobs_per_replication: request.jobs_per_replication.value().copied(),
+            },
+            _ => {
+                return Err(Refused { objections: self.objections, doubts: self.doubts, tasks: self.tasks });
+            }
+        };
+        match stays(&experiment, request, &self.owners) {
+            None => Ok(Plan { experiment, rationale: self.rationale, doubts: self.doubts }),
+            Some(objection) => Err(Refused {
+                objections: Vec::from([objection]),
                 doubts: self.doubts,
+                tasks: experiment.tasks,
             }),
-            _ => Err(Refused { objections: self.objections, doubts: self.doubts, tasks: self.tasks }),
         }
     }
+}
+
+/// The objection to the first task that is to migrate and can't.
+fn stays(experiment: &Experiment, request: &Request, owners: &[tasks::Owner<'_>]) -> Option<Objection> {
+    let (task, why) = experiment.cannot_migrate()?;
+    let name = experiment.tasks.get(task.index())?.name.clone();
+    let owner = owners.iter().find(|owner| owner.tasks.contains(&task.0));
+    let at = owner.and_then(|owner| owner.wish.migrate.wish()).map_or(request.at, |wish| wish.at);
+    let policy_at = request.scheduler.value().map_or(request.at, |scheduler| scheduler.criterion.at);
+    Some(Objection {
+        at,
+        fault: Fault::Stays { task: name, why, policy: experiment.policy.clone(), policy_at },
+    })
 }

@@ -8,6 +8,7 @@ use solo_isolate::admission::IsolationRefusal;
 use solo_isolate::diagnose::Warning;
 use solo_isolate::lockdown::LockError;
 use solo_isolate::ways::WayError;
+use solo_model::migration::Stays;
 use solo_model::partition::WindowError;
 use solo_model::{Bytes, CoreId, Device, Duration, Policy, TaskId};
 use solo_prove::color::ColorError;
@@ -248,6 +249,17 @@ pub enum Fault {
         task: String,
         /// What it lacks.
         needed: Needed,
+        /// The policy.
+        policy: Policy,
+        /// Where the policy is named.
+        policy_at: TextRange,
+    },
+    /// A task is to migrate and can't.
+    Stays {
+        /// The name of the task.
+        task: String,
+        /// Why not.
+        why: Stays,
         /// The policy.
         policy: Policy,
         /// Where the policy is named.

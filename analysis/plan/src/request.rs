@@ -15,8 +15,8 @@ use solo_model::listening::{Observed, Reaction};
 use solo_model::policy::Scope;
 use solo_model::work::{Buffer, Lock, Step, TraceSource};
 use solo_model::{
-    Bandwidth, BufferId, Bytes, CoreId, Criterion, Direction, Duration, Events, Fixed, OverheadTable,
-    PerMille, Platform, Recycling, TaskClass,
+    Bandwidth, BufferId, Bytes, CoreId, Criterion, Direction, Duration, Events, Fixed, Migration,
+    OverheadTable, PerMille, Platform, Recycling, TaskClass,
 };
 use solo_prove::color::Method;
 use solo_prove::pack::{Fit, Order};
@@ -235,6 +235,8 @@ pub struct TaskWish {
     pub priority: Said<u32>,
     /// The core that it is assigned to.
     pub core: Said<CoreId>,
+    /// When it is moved to another core; `None` where that is never.
+    pub migrate: Said<Option<Migration>>,
     /// So many tasks of this kind, numbered from 0; `None` for one that is not numbered.
     pub copies: Option<u64>,
     /// What each job does.

@@ -82,6 +82,7 @@ impl<'r> Draft<'r> {
             misses: wish.misses.value().copied(),
             priority: wish.priority.value().copied(),
             core: wish.core.value().copied(),
+            migrate: wish.migrate.value().copied().flatten(),
             work: Work::default(),
         })
     }

@@ -48,6 +48,7 @@ fn task(name: &str, class: TaskClass) -> TaskWish {
         curve: None,
         priority: Said::Nothing,
         core: said(CoreId(0)),
+        migrate: Said::Nothing,
         copies: None,
         work: said(Steps::default()),
         colors: None,

@@ -104,6 +104,11 @@ pub enum Lack {
     Meter,
     /// Clocks that can be slowed.
     DutyCycles,
+    /// The means to move a task to another core at each release.
+    Migration {
+        /// The first task that is to migrate.
+        name: String,
+    },
     /// The means to divide a core's time into windows of partitions.
     Windows,
     /// Pages that are placed by color.
@@ -178,6 +183,7 @@ impl fmt::Display for Lack {
             ),
             Self::Meter => f.write_str("the scheduler listens to energy, and nothing here measures it"),
             Self::DutyCycles => f.write_str("cores are to be slowed, and their clocks always run here"),
+            Self::Migration { name } => write!(f, "task `{name}` {CANNOT_MIGRATE}"),
             Self::Windows => f.write_str("a core's time can't be divided into windows here"),
             Self::Colors => f.write_str("pages can't be placed by color here"),
             Self::Banks => f.write_str("pages can't be placed by bank here"),
@@ -189,9 +195,11 @@ impl fmt::Display for Lack {
 
 impl core::error::Error for Lack {}
 
+const CANNOT_MIGRATE: &str = "is to migrate each period, and no release moves a task here; the simulated machine and bare metal do that";
+
 const fn cannot_flush(all: bool) -> &'static str {
     if all {
-        "nothing here empties caches of all lines (`flush = \"all\"`); the simulated machine does"
+        "nothing here empties caches of all lines (`flush = \"all\"`): the simulated machine does, and bare metal on x86-64; name a buffer"
     } else {
         "nothing here empties caches of the lines of a buffer (`flush`); the simulated machine does"
     }
@@ -230,6 +238,9 @@ pub fn admit(experiment: &Experiment, caps: &Caps) -> Result<(), Lack> {
     let by_itself = |device: &&Device| device.core.is_none() && !caps.self_starting_devices;
     if let Some(device) = experiment.devices.iter().find(by_itself) {
         return Err(Lack::DeviceWithoutCore { name: device.name.clone() });
+    }
+    if let Some(task) = experiment.tasks.iter().find(|task| task.migrate.is_some() && !caps.migrates) {
+        return Err(Lack::Migration { name: task.name.clone() });
     }
     if experiment.isolation.partitions.is_some() && !caps.windows {
         return Err(Lack::Windows);

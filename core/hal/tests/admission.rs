@@ -12,7 +12,7 @@ use solo_model::task::Release;
 use solo_model::work::{Buffer, Flush, Pattern, Step, Touch, TraceSource, Work};
 use solo_model::{
     Bandwidth, BufferId, Bytes, Caps, Color, CoreId, CoreSet, Criterion, Device, Direction, Duration,
-    EventId, EventSet, Experiment, PerMille, Policy, SplitMix64, Task, TaskClass, TaskId,
+    EventId, EventSet, Experiment, Migration, PerMille, Policy, SplitMix64, Task, TaskClass, TaskId,
 };
 
 /// One task that computes nothing on a chip of two cores.
@@ -23,6 +23,12 @@ fn modest() -> Experiment {
     };
     let policy = Policy::new(Scope::Partitioned, Criterion::Fcfs);
     Experiment::new("modest", chip(2), policy, vec![task], End::At(Duration::from_secs(1)))
+}
+
+fn migrating() -> Experiment {
+    let mut experiment = modest();
+    experiment.tasks[0].migrate = Some(Migration::EachPeriod);
+    experiment
 }
 
 /// Everything that can be asked of a machine.
@@ -185,6 +191,7 @@ fn table() -> Vec<Row> {
             |caps| caps.flushes_buffers = false,
             Lack::Flush { all: false },
         ),
+        (migrating(), |caps| caps.migrates = false, Lack::Migration { name: "t".to_owned() }),
         (replaying(), |caps| caps.recordings = false, Lack::Recordings),
         (one(), |caps| caps.counters = 0, counters(1, 0, true)),
         (both(), |caps| caps.counters = 1, counters(2, 1, true)),
@@ -259,6 +266,7 @@ fn drawn(random: &mut SplitMix64) -> Caps {
         kinds,
         memory,
         devices,
+        migrates: yes(),
         flushes_buffers: yes(),
         flushes_all: yes(),
         recordings,

@@ -105,6 +105,7 @@ fn what_jobs_take_and_give_back_returns_to_its_color() {
             deadline: None,
             wcet: None,
             misses: None,
+            migrate: None,
             priority: None,
             core: None,
             work: Work { steps: (0..BUFFERS).map(take).collect() },

@@ -70,9 +70,12 @@ impl KernelConfig {
     /// The kernel's part of an experiment: who uses which lock is read from the tasks' steps.
     ///
     /// # Errors
-    /// [`PolicyRefusal::NoSuchLock`] if a step names a lock that the experiment does not have, [`PolicyRefusal::NoMonitor`] if the metric
+    /// [`PolicyRefusal::Stays`] if a task is to migrate and can't, [`PolicyRefusal::NoSuchLock`] if a step names a lock that the experiment does not have, [`PolicyRefusal::NoMonitor`] if the metric
     /// that it listens to can't be made of what it says.
     pub fn from_experiment(experiment: &Experiment) -> Result<Self, PolicyRefusal> {
+        if let Some((task, why)) = experiment.cannot_migrate() {
+            return Err(PolicyRefusal::Stays { task, why });
+        }
         let unused = |protocol| LockConfig { protocol, users: Vec::new() };
         let mut locks: Vec<_> = experiment.locks.iter().map(|lock| unused(lock.protocol)).collect();
         for (index, task) in experiment.tasks.iter().enumerate() {

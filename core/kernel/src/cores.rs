@@ -11,7 +11,7 @@ pub const CORE_BYTES: Bytes = Bytes::new(size_of::<Core>() as u64);
 pub(crate) struct Core {
     /// The position of its domain.
     pub(crate) domain: usize,
-    /// The other cores of its domain, whose alarms it answers for as well.
+    /// The other cores of its domain and those that jobs migrate to from it or to it, whose alarms it answers for as well.
     pub(crate) peers: CoreSet,
     /// The thread that is on the core. Differs from its domain's head only within an entry.
     pub(crate) current: Option<ThreadId>,
@@ -41,7 +41,7 @@ pub(crate) enum TimerChange {
 }
 
 impl Core {
-    /// `core`, which shares the domain at position `domain` with the others of `cores`.
+    /// `core` of the domain at position `domain`, which answers for the alarms of `cores`.
     pub(crate) fn new(core: CoreId, domain: usize, cores: CoreSet, threads: usize) -> Self {
         Self {
             domain,

@@ -307,9 +307,13 @@ impl<C: Criterion> Kernel<C> {
         }
     }
 
-    /// The thread of `core` goes on with its next job, which competes for the core like any other.
+    /// The thread of `core` goes on with its next job, which competes for the core like any other, or for that to which it migrates.
     fn go_on(&mut self, core: CoreId, thread: ThreadId, release: Instant) {
-        self.threads[thread.index()].begin_job(release);
+        if self.threads[thread.index()].begin_job(release) {
+            self.vacate(core);
+            self.make_ready(thread);
+            return;
+        }
         self.join_line(thread);
         self.put_back(core, thread);
     }

@@ -12,7 +12,7 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use solo_hal::Machine;
 use solo_model::policy::Timing;
-use solo_model::{Caps, CoreId, CoreSet, Duration, Instant, JobIndex, Record, TaskId, ThreadId};
+use solo_model::{Caps, CoreId, CoreSet, Duration, Instant, JobIndex, Policy, Record, TaskId, ThreadId};
 use solo_observe::plan::{CounterPlan, User};
 use solo_schedule::{Criterion, PolicyRefusal, Rank, Scheduler, admit};
 
@@ -118,7 +118,7 @@ impl<C: Criterion> Kernel<C> {
     }
 
     /// The kernel in parts that have nothing to do with each other: domains are in one part where tasks of both use a lock, or
-    /// where budgets depend on one another. Each part answers for its own cores and their tasks, under the same numbers, so that several
+    /// where budgets depend on one another, or a task migrates between them. Each part answers for its own cores and their tasks, under the same numbers, so that several
     /// cores can be in the kernel at the same time, each in its part. The part of the lowest core comes first.
     ///
     /// Two things differ from one kernel: what is released at the beginning, and regulation periods, begin when the first core of a *part*
@@ -276,7 +276,8 @@ impl Ground {
             let alarm_core = next_in_turn(domains[domain], &mut next_alarm_core[domain]);
             threads.push(Thread::new(TaskId(index as u32), parameters, domain, alarm_core));
         }
-        if listening.is_some() && !caps.reschedule_ipi && cores > 1 {
+        let migrating = send_on_their_way(&mut threads, &policy, cores, domain_of);
+        if (listening.is_some() || !migrating.is_empty()) && !caps.reschedule_ipi && cores > 1 {
             return Err(PolicyRefusal::NoRescheduleRequests);
         }
         check_locks(&locks, &threads, caps)?;
@@ -291,7 +292,10 @@ impl Ground {
         let parameters: Vec<_> = threads.iter().map(|thread| thread.parameters).collect();
         let core = |index: usize| {
             let core = CoreId(index as u16);
-            Core::new(core, domain_of(core), domains[domain_of(core)], count)
+            // Jobs that are released at the same time compete together, whichever core's timer brings them.
+            let domain = domains[domain_of(core)];
+            let together = migrating.iter().filter(|set| !set.and(domain).is_empty());
+            Core::new(core, domain_of(core), together.fold(domain, |all, set| all.or(*set)), count)
         };
         Ok(Self {
             timing: policy.timing,
@@ -306,6 +310,33 @@ impl Ground {
             regulation: regulation.map(|config| Regulation::new(config, counters)),
         })
     }
+}
+
+/// Tells the threads that migrate of their domains, job by job. Returns the sets of cores among which there are any.
+#[inline(never)] // once, not for each criterion
+fn send_on_their_way(
+    threads: &mut [Thread],
+    policy: &Policy,
+    cores: usize,
+    domain_of: impl Fn(CoreId) -> usize,
+) -> Vec<CoreSet> {
+    let mut sets = Vec::new();
+    for thread in threads.iter_mut().filter(|thread| thread.parameters.migrate.is_some()) {
+        let Some(home) = thread.parameters.core else { continue };
+        let set = policy.migrates_among(home, cores);
+        let (before, from_home): (Vec<CoreId>, Vec<CoreId>) = set.iter().partition(|core| *core < home);
+        thread.migrates(from_home.into_iter().chain(before).map(&domain_of).collect());
+        if !sets.contains(&set) {
+            sets.push(set);
+        }
+    }
+    sets
+}
+
+/// The cores that each thread goes through which migrates.
+fn migrating(config: &KernelConfig) -> impl Iterator<Item = CoreSet> + '_ {
+    let tasks = config.tasks.iter().filter(|task| task.migrate.is_some());
+    tasks.filter_map(|task| task.core).map(|home| config.policy.migrates_among(home, config.cores))
 }
 
 fn domain<C: Criterion>(cores: CoreSet, threads: usize, speeds: &[CoreSet]) -> Scheduler<C> {
@@ -342,7 +373,7 @@ fn counters_of(config: &KernelConfig, caps: &Caps) -> Result<CounterPlan, Policy
     plan_counters(config.regulation.as_ref(), &counting, caps)
 }
 
-/// The cores of each part of a kernel: domains that share a lock or a budget are in one, and all where a policy listens, which
+/// The cores of each part of a kernel: domains that share a lock, a budget or a task that migrates are in one, and all where a policy listens, which
 /// sees all cores, or a task is sporadic, for which any thread may ask.
 #[inline(never)] // once, not for each criterion
 fn parts_of(config: &KernelConfig, domains: Vec<CoreSet>, threads: &[Thread]) -> Vec<CoreSet> {
@@ -350,6 +381,7 @@ fn parts_of(config: &KernelConfig, domains: Vec<CoreSet>, threads: &[Thread]) ->
     let users = |lock: &LockConfig| lock.users.iter().map(home).fold(CoreSet::EMPTY, CoreSet::or);
     let mut together: Vec<CoreSet> = config.locks.iter().map(users).collect();
     together.extend(config.regulation.as_ref().map(|regulation| regulation.joined()));
+    together.extend(migrating(config));
     let sporadic = threads.iter().any(|thread| thread.arrivals.is_some());
     together.extend((sporadic || config.listening.is_some()).then(|| CoreSet::first(config.cores)));
     joined(domains, &together)

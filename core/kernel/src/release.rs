@@ -175,7 +175,7 @@ impl<C: Criterion> Kernel<C> {
                 }
             }
             None => {
-                state.begin_job(due);
+                let _ = state.begin_job(due);
                 self.make_ready(thread);
             }
         }

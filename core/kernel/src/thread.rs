@@ -65,7 +65,7 @@ pub(crate) struct Job {
     pub(crate) migrations: u32,
     pub(crate) backlog: u32,
     pub(crate) yielded: bool,
-    /// It lost its core to another thread and has not run since.
+    /// It lost its core to another thread and has not run since, or it begins elsewhere than the one before it.
     pub(crate) displaced: bool,
 }
 
@@ -94,6 +94,8 @@ pub(crate) struct Thread {
     pub(crate) parameters: TaskParameters,
     /// The position of its domain.
     pub(crate) domain: usize,
+    /// Where it migrates, the domains of its jobs one after the other, from job 0 in a circle; otherwise none.
+    route: Box<[usize]>,
     /// The core whose timer releases it.
     pub(crate) alarm_core: CoreId,
     pub(crate) state: State,
@@ -129,6 +131,7 @@ impl Thread {
             task,
             parameters,
             domain,
+            route: Box::default(),
             alarm_core,
             state: State::Created,
             job: None,
@@ -140,6 +143,11 @@ impl Thread {
             away_since: Instant::ZERO,
             told: TaskAccount::default(),
         }
+    }
+
+    /// It migrates: its jobs are in these domains one after the other, in a circle.
+    pub(crate) fn migrates(&mut self, route: Box<[usize]>) {
+        self.route = route;
     }
 
     /// It has run for `ran`: a job has executed, and where the timer is programmed for each event, a part of the slice is gone.
@@ -234,8 +242,13 @@ impl Thread {
         SkippedRecord { at: now, task, job, release, deadline: self.deadline_of(release) }
     }
 
-    /// Takes up the oldest job that has been released.
-    pub(crate) fn begin_job(&mut self, release: Instant) {
+    /// Takes up the oldest job that has been released. True where it does so in another domain than before.
+    pub(crate) fn begin_job(&mut self, release: Instant) -> bool {
+        let before = self.domain;
+        if !self.route.is_empty() {
+            self.domain = self.route[(self.next_job % self.route.len() as u64) as usize];
+        }
+        let moved = self.domain != before;
         self.job = Some(Job {
             index: JobIndex(self.next_job),
             release,
@@ -246,12 +259,14 @@ impl Thread {
             migrations: 0,
             backlog: 0,
             yielded: false,
-            displaced: false,
+            // What its last job left in caches is behind on the other core.
+            displaced: moved && self.last_core.is_some(),
         });
         self.next_job += 1;
         if let Some(arrivals) = &mut self.arrivals {
             arrivals.begun();
         }
+        moved
     }
 
     /// Ends the current job at `now` on `core` and accounts for it.

@@ -23,6 +23,7 @@ fn periodic(period_ms: u64) -> TaskParameters {
         wcet: None,
         priority: None,
         core: None,
+        migrate: None,
     }
 }
 

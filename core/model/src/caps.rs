@@ -37,6 +37,8 @@ pub struct Caps {
     pub preemption: bool,
     /// The time of a core can be divided into windows of partitions.
     pub windows: bool,
+    /// Tasks can be moved to another core at each release.
+    pub migrates: bool,
     /// The most threads, idle threads not counted.
     pub threads_max: u32,
     /// Jobs can touch memory, and it takes the time that it takes.
@@ -93,6 +95,7 @@ impl Caps {
             reschedule_ipi: true,
             preemption: true,
             windows: true,
+            migrates: true,
             threads_max: u32::MAX,
             memory: false,
             devices: false,
@@ -133,6 +136,7 @@ impl Caps {
             devices: self.devices && other.devices,
             self_starting_devices: self.self_starting_devices && other.self_starting_devices,
             flushes_buffers: self.flushes_buffers && other.flushes_buffers,
+            migrates: self.migrates && other.migrates,
             flushes_all: self.flushes_all && other.flushes_all,
             recordings: self.recordings && other.recordings,
             counters: self.counters.min(other.counters),

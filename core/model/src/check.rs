@@ -402,7 +402,7 @@ impl Experiment {
         within(touch.stride.get(), 1, self.platform.dram.size.get(), "a stride", at)?;
         time(touch.think, Duration::ZERO, "the time between accesses", at)?;
         match touch.pattern {
-            Pattern::Rows { row, arrays } => {
+            Pattern::Rows { row, arrays, goes_on: _ } => {
                 within(u64::from(arrays), 1, u64::from(u16::MAX), "the arrays of a step", at)?;
                 within(row.get(), 1, self.platform.dram.size.get(), "a row", at)
             }

@@ -21,6 +21,7 @@
 //! * [`listening`]: a scheduler that listens to counters, as a description
 //! * [`occupancy`]: how much of a cache is held by whom, and what that is worth
 //! * [`isolation`]: who owns which colors, banks, ways and locked pages, and how much bandwidth
+//! * [`migration`]: tasks that go from core to core
 //! * [`partition`]: partitions in time, windows of a cycle on each core
 //! * [`subset`]: an experiment with fewer tasks
 //! * [`record`]: what a machine reports back
@@ -47,6 +48,7 @@ pub mod fixtures;
 pub mod id;
 pub mod isolation;
 pub mod listening;
+pub mod migration;
 pub mod names;
 pub mod occupancy;
 pub mod overhead;
@@ -79,6 +81,7 @@ pub use id::{
 };
 pub use isolation::Isolation;
 pub use listening::{Listening, MetricId, MonitorKind};
+pub use migration::Migration;
 pub use names::{Explain, TaskNames};
 pub use occupancy::{DutyCycle, MissRateCurve, Recycling, Rmid};
 pub use overhead::{Overhead, OverheadTable};

@@ -114,6 +114,7 @@ mod tests {
             deadline: None,
             wcet: None,
             misses: None,
+            migrate: None,
             priority: None,
             core: None,
             work: Work { steps: vec![] },

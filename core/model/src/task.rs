@@ -5,6 +5,7 @@
 //! deadline is *tardy*: it has missed its deadline.
 
 use crate::id::CoreId;
+use crate::migration::Migration;
 use crate::units::Duration;
 use crate::work::Work;
 use alloc::string::String;
@@ -104,6 +105,9 @@ pub struct Task {
     pub priority: Option<u32>,
     /// The core (partitioned), or one core of the cluster (clustered), that the task is assigned to.
     pub core: Option<CoreId>,
+    /// When it is moved to another core; `None` where it stays.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub migrate: Option<Migration>,
     /// What each job does.
     pub work: Work,
 }
@@ -120,6 +124,7 @@ impl Task {
             misses: None,
             priority: None,
             core: None,
+            migrate: None,
             work: Work::default(),
         }
     }

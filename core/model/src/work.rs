@@ -414,6 +414,9 @@ pub enum Pattern {
         row: Bytes,
         /// The arrays that share the buffer, one after the other, each of whole rows; at least one.
         arrays: u16,
+        /// The next time goes on where this one stops, and does not begin at the first row: something may come between two rows.
+        #[cfg_attr(feature = "serde", serde(default))]
+        goes_on: bool,
     },
     /// Uniformly at random (thesis Figs. 71 and 78), each access after the other.
     Random,

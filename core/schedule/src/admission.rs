@@ -3,6 +3,7 @@
 use crate::criterion::{Criterion, Parameter, TaskParameters};
 use alloc::vec::Vec;
 use core::fmt;
+use solo_model::migration::Stays;
 use solo_model::names::{Explain, TaskNames, called};
 use solo_model::policy::{Policy, Scope, Timing};
 use solo_model::task::Release;
@@ -162,6 +163,13 @@ pub enum PolicyRefusal {
     NoCacheControl,
     /// The metric that the scheduler listens to can't be made of the events or the expression that are said.
     NoMonitor(MonitorKind),
+    /// A task is to migrate from core to core and can't.
+    Stays {
+        /// The task.
+        task: TaskId,
+        /// Why not.
+        why: Stays,
+    },
     /// A task uses a lock that does not exist.
     NoSuchLock {
         /// The task.
@@ -170,6 +178,8 @@ pub enum PolicyRefusal {
         lock: LockId,
     },
 }
+
+const NO_REQUESTS: &str = "threads are woken across cores, and the machine has no reschedule requests";
 
 impl fmt::Display for PolicyRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -223,9 +233,7 @@ impl Explain for PolicyRefusal {
             Self::NoPreemption { criterion } => {
                 write!(f, "{criterion} preempts, and the machine cannot take a core from a thread")
             }
-            Self::NoRescheduleRequests => {
-                write!(f, "threads are woken across cores, and the machine has no reschedule requests")
-            }
+            Self::NoRescheduleRequests => f.write_str(NO_REQUESTS),
             Self::NoOneShotTimer => write!(f, "the machine's timer only ticks: give the policy a tick"),
             Self::TickTooFine { tick, finest } => {
                 write!(f, "a tick of {tick} is finer than the machine's timer, which can do {finest}")
@@ -243,6 +251,7 @@ impl Explain for PolicyRefusal {
             }
             Self::NoMonitor(monitor) => write!(f, "monitor `{}` can't be made of that", monitor.name()),
             Self::CountedTwice => write!(f, "the same user asks for counters twice"),
+            Self::Stays { task, why } => write!(f, "{} can't migrate each period: {why}", called(task)),
             Self::NoSuchLock { task, lock } => {
                 write!(f, "{} uses {lock}, which does not exist", called(task))
             }
@@ -260,6 +269,7 @@ impl PolicyRefusal {
             Self::Missing { task, .. }
             | Self::Unassigned { task }
             | Self::Zero { task, .. }
+            | Self::Stays { task, .. }
             | Self::NoSuchLock { task, .. } => Some(*task),
             Self::NoCores
             | Self::Windows { .. }

@@ -1,7 +1,7 @@
 //! What a policy sees of tasks and jobs.
 
 use solo_model::task::Release;
-use solo_model::{ApplicationId, CoreId, Duration, Instant, Task, TaskClass, TaskId};
+use solo_model::{ApplicationId, CoreId, Duration, Instant, Migration, Task, TaskClass, TaskId};
 
 /// What a policy knows of a task.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -18,6 +18,8 @@ pub struct TaskParameters {
     pub priority: Option<u32>,
     /// The core, or one core of the cluster, that the task is assigned to.
     pub core: Option<CoreId>,
+    /// When it is moved to another core of its scope; `None` where it stays.
+    pub migrate: Option<Migration>,
     /// The application of which it is a thread, and what that weighs.
     pub member: Option<Membership>,
 }
@@ -40,6 +42,7 @@ impl From<&Task> for TaskParameters {
             wcet: task.wcet,
             priority: task.priority,
             core: task.core,
+            migrate: task.migrate,
             member: None,
         }
     }

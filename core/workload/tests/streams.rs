@@ -205,3 +205,51 @@ fn a_ring_goes_on_where_the_last_job_stopped() {
     }
     assert_eq!(offsets, [0, 1, 2, 3, 4, 0, 1, 2, 3, 4, 0, 1]);
 }
+
+prop_compose! {
+    /// A buffer of arrays of whole rows of whole elements: rows of an array, elements of a row, arrays, stride; passes; rows at a time.
+    fn cut_rows()(
+        rows in 1u64..12,
+        elements in 1u64..20,
+        arrays in 1u16..4,
+        stride in prop::sample::select(vec![4u64, 8, 12, 64, 100]),
+        passes in 1u64..4,
+        pick in 0usize..100,
+    ) -> (u64, u64, u16, u64, u64, u64) {
+        let all = rows * passes;
+        let divisors: Vec<u64> = (1..=all).filter(|piece| all % piece == 0).collect();
+        (rows, elements, arrays, stride, passes, divisors[pick % divisors.len()])
+    }
+}
+
+proptest! {
+    /// However many rows are done at a time: the same accesses, grouped alike, in the same order as without a cut; in the next job, too.
+    #[test]
+    fn rows_that_go_on_are_the_pass_that_was_cut((rows, elements, arrays, stride, passes, piece) in cut_rows(), line in 2u32..8) {
+        let row = elements * stride;
+        let size = rows * row * u64::from(arrays);
+        let each = elements * u64::from(arrays) * 2;
+        let pattern = |goes_on| Pattern::Rows { row: Bytes::new(row), arrays, goes_on };
+        let whole = touch(pattern(false), rows * each, stride, 0);
+        let part = touch(pattern(true), piece * each, stride, 0);
+        let repeated = |times: u64, touch: &Touch| Step::Repeat { times: times as u32, steps: vec![Step::Touch(touch.clone())] };
+        let program = |step| {
+            Program::new(&Work { steps: vec![step] }, TaskId(3), &[buffer(size)], Bytes::new(1 << line), 1, &[]).unwrap()
+        };
+        let mut uncut = program(repeated(passes, &whole));
+        let mut cut = program(repeated(rows * passes / piece, &part));
+        for job in 0..2 {
+            uncut.begin_job(JobIndex(job));
+            cut.begin_job(JobIndex(job));
+            prop_assert_eq!(groups(&mut cut), groups(&mut uncut), "job {}", job);
+        }
+        // Rows that don't go on are the first ones, again and again: only one pass of all rows at a time is the same.
+        let starts_over = touch(pattern(false), piece * each, stride, 0);
+        let mut other = program(repeated(rows * passes / piece, &starts_over));
+        other.begin_job(JobIndex(0));
+        uncut.begin_job(JobIndex(0));
+        if !piece.is_multiple_of(rows) {
+            prop_assert_ne!(groups(&mut other), groups(&mut uncut));
+        }
+    }
+}

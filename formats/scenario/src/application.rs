@@ -227,6 +227,7 @@ impl Head<'_> {
             curve: None,
             priority: Said::Nothing,
             core: core.map_or(Said::Nothing, |core| Said::This(Wish::new(core.value, core.span.clone()))),
+            migrate: Said::Nothing,
             copies: None,
             work,
             colors: None,

@@ -5,6 +5,7 @@ use crate::diagnostic::{Diagnostic, clip};
 use crate::fields::Problems;
 use crate::monitor;
 use crate::nearest::nearest;
+use solo_model::migration::Stays;
 use solo_model::names::Explain;
 use solo_model::partition::WindowError;
 use solo_model::policy::{Parameter, Policy, Scope};
@@ -46,6 +47,9 @@ fn objection(problems: &Problems, at: &Range<usize>, fault: &Fault, tasks: &[Tas
         }
         Fault::PolicyNeeds { task, needed, policy, policy_at } => {
             policy_needs(problems, at, task, *needed, policy, *policy_at)
+        }
+        Fault::Stays { task, why, policy, policy_at } => {
+            stays(problems, at, task, *why, (policy, *policy_at))
         }
         Fault::NoRelease { task } => no_release(problems, at, task),
         Fault::NoDeadline { task } => no_deadline(problems, at, task),
@@ -160,6 +164,37 @@ fn policy_needs(
         .label(format!("`{key}` is missing here"))
         .also(policy_at.into(), "the policy")
         .help(format!("{why}: add `{example}`, or choose another policy"))
+}
+
+/// A task that is to migrate and can't.
+fn stays(
+    problems: &Problems,
+    at: &Range<usize>,
+    task: &str,
+    why: Stays,
+    (policy, policy_at): (&Policy, TextRange),
+) -> Diagnostic {
+    let headline = format!("task `{}` can't migrate each period: {why}", clip(task));
+    let problem = problems.error(Code::PolicyNeeds, headline, at).label("to another core at each release");
+    problem.also(policy_at.into(), format!("under {policy}")).help(stays_because(why))
+}
+
+/// What to do about a task that can't migrate.
+const fn stays_because(why: Stays) -> &'static str {
+    match why {
+        Stays::Unbound => {
+            "write `policy = \"G-AFFINITY\"`, or take `migrate` out: other policies move jobs by themselves"
+        }
+        Stays::OneCore => {
+            "write `policy = \"G-AFFINITY\"`, or `\"C-AFFINITY\"` with a cluster of several cores around this one"
+        }
+        Stays::NotPeriodic => "give it a `period`, or take `migrate` out",
+        Stays::NoCore => "add `core = 0`: where its first job runs",
+        Stays::Listener => "take `[scheduler.monitor]` or `migrate` out",
+        Stays::Budgets => "take `[isolation.bandwidth]` or `migrate` out",
+        Stays::Windows => "take the windows or `migrate` out",
+        Stays::CacheParts => "take `ways` and locked pages or `migrate` out",
+    }
 }
 
 /// What of a job, or of its task, a criterion looks at.

@@ -7,7 +7,7 @@ use crate::isolation;
 use crate::limits::{at_least, not_too_long};
 use crate::tree::Table;
 use crate::work::{self, Surroundings};
-use solo_model::{CoreId, Duration, Platform, TaskClass};
+use solo_model::{CoreId, Duration, Migration, Platform, TaskClass};
 use solo_plan::{Curve, MOST_TASKS, Point, ReleaseWish, Said, TaskWish, Wish};
 
 /// Reads one `[[task]]`; `None` where it can't be told what it is.
@@ -40,6 +40,8 @@ pub(crate) fn read(
     let priority = priority.map(|found| At { value: found.value as u32, span: found.span });
     let most_core = platform.map_or(63, |platform| (platform.cores.len() as u64).saturating_sub(1));
     let core = core(&fields, most_core, platform);
+    let migrate = fields
+        .word("migrate", &[("never", None), (Migration::EachPeriod.name(), Some(Migration::EachPeriod))]);
     let copies = fields.integer("copies", 1, MOST_TASKS).map(|copies| copies.value);
     let wishes = isolation::wishes(&fields);
     let steps =
@@ -52,6 +54,7 @@ pub(crate) fn read(
         None => Said::Unreadable,
     };
     let (priority, core) = (fields.said("priority", priority), fields.said("core", core));
+    let migrate = fields.said("migrate", migrate);
     fields.finish();
     let name = name?;
     Some(TaskWish {
@@ -66,6 +69,7 @@ pub(crate) fn read(
         curve,
         priority,
         core,
+        migrate,
         copies,
         work,
         colors: wishes.colors,

@@ -140,7 +140,13 @@ fn step(
         "sweep" => touch(around, &fields, "sweep", Pattern::Sweep, into),
         "ring" => touch(around, &fields, "ring", Pattern::Ring, into),
         "stream" => touch(around, &fields, "stream", Pattern::Stream, into),
-        "rows" => touch(around, &fields, "rows", Pattern::Rows { row: Bytes::ZERO, arrays: 1 }, into),
+        "rows" => touch(
+            around,
+            &fields,
+            "rows",
+            Pattern::Rows { row: Bytes::ZERO, arrays: 1, goes_on: false },
+            into,
+        ),
         "random" => touch(around, &fields, "random", Pattern::Random, into),
         "chase" => touch(around, &fields, "chase", Pattern::Chase, into),
         "replay" => replay(around, &fields, into),
@@ -268,8 +274,7 @@ fn touch(
     let passes = fields.integer("passes", 1, MOST);
     let accesses = fields.integer("accesses", 1, MOST);
     let named = fields.string("buffer");
-    let rows =
-        matches!(pattern, Pattern::Rows { .. }).then(|| (row(fields), fields.integer("arrays", 1, 64)));
+    let rows = matches!(pattern, Pattern::Rows { .. }).then(|| RowKeys::read(fields));
     let size = size?;
     let memory = match named {
         Some(name) => heap::named(around, into, &name, &size)?,
@@ -302,17 +307,17 @@ fn touch(
         );
         return None;
     }
-    let (pattern, each) = match rows {
-        None => (pattern, 1),
+    let (pattern, piece, each) = match rows {
+        None => (pattern, None, 1),
         // Each element is read once, and its row's first written once.
-        Some((row, arrays)) => {
-            let arrays = arrays.map_or(1, |arrays| arrays.value);
-            let row = whole_row(problems, &row?, &size, stride, arrays)?;
-            (Pattern::Rows { row, arrays: arrays as u16 }, 2)
+        Some(keys) => {
+            let (pattern, piece) = keys.pattern(problems, &size, stride)?;
+            (pattern, piece, 2)
         }
     };
     let whole_pass = size.value.get().checked_div(stride.get()).unwrap_or(0).saturating_mul(each);
-    let accesses = accesses.map_or(whole_pass.saturating_mul(passes.map_or(1, |p| p.value)), |a| a.value);
+    let accesses = accesses.map(|accesses| accesses.value).or(piece);
+    let accesses = accesses.unwrap_or_else(|| whole_pass.saturating_mul(passes.map_or(1, |p| p.value)));
     Some(Step::Touch(Touch {
         pattern,
         buffer: local(into, memory),
@@ -321,6 +326,46 @@ fn touch(
         writes: writes.map_or(PerMille::default(), |writes| writes.value),
         think: think.map_or(Duration::ZERO, |think| think.value),
     }))
+}
+
+/// What is said of rows.
+struct RowKeys {
+    row: Option<At<Bytes>>,
+    arrays: u64,
+    pieces: Option<Option<u64>>,
+}
+
+impl RowKeys {
+    fn read(fields: &Fields<'_>) -> Self {
+        let arrays = fields.integer("arrays", 1, 64).map_or(1, |arrays| arrays.value);
+        Self { row: row(fields), arrays, pieces: pieces(fields) }
+    }
+
+    /// The pattern, and the accesses of the rows that are done each time, where that is said.
+    fn pattern(self, problems: &Problems, size: &At<Bytes>, stride: Bytes) -> Option<(Pattern, Option<u64>)> {
+        let Self { row, arrays, pieces } = self;
+        let row = whole_row(problems, &row?, size, stride, arrays)?;
+        let each = row.get() / stride.get().max(1) * arrays * 2;
+        let piece = pieces?.map(|rows| rows.saturating_mul(each));
+        Some((Pattern::Rows { row, arrays: arrays as u16, goes_on: piece.is_some() }, piece))
+    }
+}
+
+/// How many rows are done each time, where that is said; `None` where it can't be told.
+fn pieces(fields: &Fields<'_>) -> Option<Option<u64>> {
+    let rows = fields.integer("rows-at-a-time", 1, MOST);
+    if !fields.has("rows-at-a-time") {
+        return Some(None);
+    }
+    if let Some(key) = ["passes", "accesses"].into_iter().find(|key| fields.has(key)) {
+        let headline = format!("a step has both `rows-at-a-time` and `{key}`");
+        let problem = fields.problems.error(Code::Both, headline, &fields.span_of("rows-at-a-time"));
+        let problem = problem.label("one of the two says how long the step is");
+        let help = "repeat the step: `{ repeat = 64, steps = [...] }`";
+        fields.problems.push(problem.also(fields.span_of(key), "the other one").help(help));
+        return None;
+    }
+    Some(Some(rows?.value))
 }
 
 /// The size of a row; must be there.

@@ -34,6 +34,10 @@ pub struct Found {
     pub settled: bool,
     /// Devices that move data where a core starts them.
     pub devices: bool,
+    /// Lines can be taken out of caches one by one.
+    pub flushes_lines: bool,
+    /// All of them can at once.
+    pub flushes_all: bool,
     /// Page colors of the map that places pages.
     pub colors: u16,
     /// DRAM banks of that map.
@@ -58,6 +62,8 @@ impl Found {
             },
             settled: false,
             devices: matches!(instruction_set, InstructionSet::Arm64),
+            flushes_lines: true,
+            flushes_all: matches!(instruction_set, InstructionSet::X86_64),
             colors: u16::MAX,
             banks: u16::MAX,
         }
@@ -78,6 +84,8 @@ impl Able for Found {
             threads_max: MOST_THREADS as u32,
             memory: !self.settled,
             devices: self.devices && !self.settled,
+            flushes_buffers: self.flushes_lines && !self.settled,
+            flushes_all: self.flushes_all && !self.settled,
             colors: self.colors,
             banks: self.banks,
             ..Caps::plain(self.cores)

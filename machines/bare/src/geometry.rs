@@ -32,6 +32,15 @@ pub fn last_level(caches: &[Geometry]) -> Option<Geometry> {
 }
 
 impl Geometry {
+    /// The data cache of `level` as an Arm processor describes it (Arm ARM, CCSIDR_EL1 without FEAT_CCIDX).
+    pub fn of_ccsidr(level: u8, described: u64) -> Self {
+        let (line, ways) = (16 << (described & 7), (described >> 3 & 0x3ff) + 1);
+        let sets = (described >> 13 & 0x7fff) + 1;
+        let contents = if level == 1 { Contents::Data } else { Contents::Unified };
+        let size = Bytes::new(line * ways * sets);
+        Self { level, contents, size, ways: ways as u16, line: Bytes::new(line) }
+    }
+
     /// Groups of pages that share no set: size / ways / page (thesis 3.1.1), or the largest power of two that divides it.
     pub fn colors(&self, page: Bytes) -> u16 {
         let pages_of_a_way = self.size.get() / u64::from(self.ways.max(1)) / page.get().max(1);

@@ -23,6 +23,21 @@ pub trait Isa: Sized + 'static {
     /// Stops this core for ever.
     fn stop() -> !;
 
+    /// All lines of all caches that this core reaches can be flushed at once. Not on 64-bit Arm: its operations by set and way concern
+    /// this core alone, and are for when no other is awake (Arm ARM, D7.5.8).
+    const FLUSHES_ALL: bool = false;
+
+    /// The bytes of the lines that [`Self::flush_line`] is for; `None` where this processor has nothing of the kind.
+    fn flushed_line() -> Option<u64> {
+        None
+    }
+
+    /// Writes the line at `address`, which is mapped, back to memory and takes it out of the caches of all cores. It has when this returns.
+    fn flush_line(_address: u64) {}
+
+    /// The same with all lines, where that can be done.
+    fn flush_all() {}
+
     /// Executes a loop of two instructions so often.
     fn turn(rounds: u64);
 }

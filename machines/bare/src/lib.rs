@@ -18,7 +18,7 @@
 //! * [`placement`]: what they tell of where a run's memory lies
 //! * [`serial`]: the same on a serial line, where there is nothing better
 //! * [`outcome`]: how it says goodbye
-//! * [`geometry`]: caches and their page colors
+//! * [`geometry`]: caches and their page colors; [`cpuid`]: those that x86-64 processors tell of
 //! * [`ticket`]: the tickets of the locks
 //! * [`rest`]: how cores leave a run that is over
 //! * [`time`]: from clock ticks to nanoseconds and back
@@ -31,6 +31,7 @@ extern crate alloc;
 pub mod agenda;
 pub mod caps;
 pub mod context;
+pub mod cpuid;
 pub mod devicetree;
 pub mod frame;
 pub mod geometry;

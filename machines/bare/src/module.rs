@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use solo_model::{Experiment, TaskId};
 
 /// The first bytes of a boot module; the last one is the format's version.
-pub const MAGIC: [u8; 8] = *b"SOLOMOD\x04";
+pub const MAGIC: [u8; 8] = *b"SOLOMOD\x05";
 
 /// The bytes of a thread's stack that are its own.
 pub const STACK_BYTES: u64 = 16 << 10;

@@ -24,6 +24,8 @@ fn pc() -> Found {
         counting: Some(Counting { general: 2, fixed: 3, width: 48, countable }),
         settled: false,
         devices: false,
+        flushes_lines: true,
+        flushes_all: true,
         colors: 32,
         banks: 8,
     }

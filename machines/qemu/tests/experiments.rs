@@ -7,10 +7,10 @@ use libtest_mimic::Failed;
 use solo_corpus::ideal_platform;
 use solo_model::experiment::End;
 use solo_model::task::Release;
-use solo_model::work::{Buffer, Lock, LockProtocol, Pattern, Span, Step, Touch, Work};
+use solo_model::work::{Buffer, Flush, Lock, LockProtocol, Pattern, Span, Step, Touch, Work};
 use solo_model::{
-    BufferId, Bytes, CoreId, Criterion, Duration, Experiment, LockId, Overhead, PerMille, Policy, Record,
-    Scope, Task, TaskClass, TaskId,
+    BufferId, Bytes, CoreId, Criterion, Duration, Experiment, JobRecord, LockId, Overhead, PerMille, Policy,
+    Record, Scope, Task, TaskClass, TaskId,
 };
 use solo_qemu::{
     Accelerator, Board, BootOptions, BootReport, Clock, Fault, Firmware, Host, Image, InstructionSet,
@@ -31,6 +31,8 @@ fn main() -> ExitCode {
             test("two_runs_under_the_instruction_clock_have_equal_digests", equal_digests),
             test("a_run_ends_when_every_task_has_done_its_jobs", ends_after_jobs),
             test("jobs_touch_real_memory", touches_memory),
+            test("lines_are_flushed_one_by_one_and_jobs_come_between", flushes_lines),
+            test("caches_are_emptied_where_an_instruction_does_that", flushes_all),
             test("cores_with_host_threads_of_their_own_keep_the_kernels_rules", parallel),
             test("partitioned_cores_enter_the_kernel_without_waiting_for_each_other", parts),
             test("a_fault_ends_its_thread_and_no_other", faults),
@@ -149,6 +151,52 @@ fn touches_memory(image: &Image) -> Result<(), Failed> {
     // Each access is at least a load or store and the loop around it.
     assert!(executed.is_some_and(|time| time.get() > 4 * 4096 * 3), "{executed:?}");
     Ok(())
+}
+
+/// One task that flushes a buffer of so many KiB in each job, beside a more urgent one.
+fn flushing(kib: u64) -> Experiment {
+    let steps = vec![Step::Flush(Flush::Buffer(BufferId(0)))];
+    let tasks = vec![task("flushes", 0, 4, steps), task("urgent", 0, 1, vec![compute(100)])];
+    let buffers = vec![Buffer { name: "frame".to_owned(), size: Bytes::from_kib(kib) }];
+    Experiment { buffers, ..experiment(1, Scope::Partitioned, tasks) }
+}
+
+fn longest(report: &BootReport, task: u32, of: fn(&JobRecord) -> Duration) -> u64 {
+    let job = |record: &Record| match record {
+        Record::Job(job) if job.task == TaskId(task) => Some(of(job).get()),
+        _ => None,
+    };
+    report.records.iter().filter_map(job).max().unwrap_or(0)
+}
+
+/// An instruction takes a nanosecond here: so many lines take so many at least, and nobody else waits for them.
+fn flushes_lines(image: &Image) -> Result<(), Failed> {
+    let run = |kib| machine(image, 1).run(image, &flushing(kib));
+    let (small, large) = (run(1)?, run(4096)?);
+    assert_eq!((finished(&small, 0), finished(&large, 0)), (3, 3));
+    let lines = |kib| kib * 1024 / 64;
+    let [of_small, of_large] = [&small, &large].map(|report| longest(report, 0, |job| job.executed));
+    assert!(of_large > of_small + 3 * lines(4096), "{of_small}, {of_large} ns");
+    assert!(of_small > 3 * lines(1), "{of_small} ns");
+    // Longer than the urgent one may be kept waiting.
+    assert!(of_large > 200_000, "{of_large} ns");
+    let response = longest(&large, 1, JobRecord::response);
+    assert!(response < 160_000, "{response} ns");
+    Ok(())
+}
+
+fn flushes_all(image: &Image) -> Result<(), Failed> {
+    let mut all = flushing(1);
+    all.tasks[0].work.steps = vec![Step::Flush(Flush::All), compute(10), Step::Flush(Flush::All)];
+    let run = machine(image, 1).run(image, &all);
+    match image.instruction_set() {
+        InstructionSet::X86_64 => {
+            assert_eq!(finished(&run?, 0), 3);
+            Ok(())
+        }
+        // By set and way, which concerns a core that is alone.
+        InstructionSet::Arm64 => refused(run, "nothing here empties caches of all lines"),
+    }
 }
 
 /// Six tasks that migrate between `cores` cores for 400 ms. Time is the host's: periods are long, so that a busy host

@@ -22,6 +22,7 @@ pub(crate) fn of_platform(platform: &Platform) -> Caps {
         reschedule_ipi: true,
         preemption: true,
         windows: true,
+        migrates: true,
         threads_max: 10_000,
         memory: true,
         devices: true,

@@ -4,7 +4,7 @@
 mod common;
 
 use common::Keep;
-use solo_model::work::Step;
+use solo_model::work::{Pattern, Step};
 use solo_model::{Counts, EventTable, Experiment, Record};
 use std::path::Path;
 
@@ -93,4 +93,36 @@ fn clean_answers_tell_nothing_beyond_the_cache_and_hits_jump_there() {
     let clean = [share(&alone, "ext_snoop_clean"), share(&beyond, "ext_snoop_clean")];
     println!("CLEAN, in 100,000 accesses: {clean:?}");
     assert!(clean[0] > clean[1], "{clean:?}");
+}
+
+/// A pass over rows that is cut into pieces is, to a core that does nothing between two of them, the pass that is not cut: every record
+/// with every count and every time.
+#[test]
+fn rows_in_pieces_are_the_pass_that_is_not_cut_to_the_nanosecond() {
+    let path = Path::new("../../scenarios/papers/hpc-invalidations/row-by-row.toml");
+    let scenario = solo_scenario::load(path, &solo_scenario::Platforms::builtin()).expect("it is sound");
+    for (variant, passes, rows) in [("sequential, 32KiB", 200, 64), ("sequential, 128KiB", 100, 128)] {
+        let whole = scenario.variants.iter().find(|known| known.variant == variant).expect("it is there");
+        let records = |experiment: &Experiment| {
+            let mut keep = Keep::default();
+            solo_sim::run(experiment, &[], &mut keep).expect("it runs");
+            keep.0
+        };
+        let uncut = records(whole);
+        assert!(
+            uncut.iter().any(|record| matches!(record, Record::Job(job) if job.finish.get() > 1_000_000))
+        );
+        for piece in [1, 2, rows, 2 * rows] {
+            let mut cut = whole.clone();
+            let [Step::Touch(touch)] = &mut cut.tasks[0].work.steps[..] else { panic!("one pass") };
+            let Pattern::Rows { goes_on, .. } = &mut touch.pattern else { panic!("of rows") };
+            *goes_on = true;
+            let each = touch.accesses / passes / rows;
+            let times = touch.accesses / each / piece;
+            touch.accesses = each * piece;
+            let steps = std::mem::take(&mut cut.tasks[0].work.steps);
+            cut.tasks[0].work.steps = vec![Step::Repeat { times: times as u32, steps }];
+            assert_eq!(records(&cut), uncut, "{variant}, {piece} at a time");
+        }
+    }
 }

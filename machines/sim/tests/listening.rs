@@ -28,6 +28,7 @@ fn task(core: u16, class: TaskClass) -> Task {
         deadline: None,
         wcet: None,
         misses: None,
+        migrate: None,
         priority: Some(u32::from(core)),
         core: Some(CoreId(core)),
         work: Work { steps: vec![Step::Compute(Span::exactly(Duration::from_millis(500)))] },

@@ -1,7 +1,6 @@
 //! Bare metal on x86-64: the context switch, the counters' registers, what the processor and its loaders tell.
 //!
 //! * [`multiboot2`]: what the loader of a PC leaves behind
-//! * [`cpuid`]: the caches that the processor tells of
 //! * [`pmu`]: the counters of Intel's and AMD's processors, and a model of them
 //! * [`switch`]: the context switch, which works in a process as it does on bare metal
 //!
@@ -13,7 +12,6 @@
 
 extern crate alloc;
 
-pub mod cpuid;
 pub mod multiboot2;
 #[cfg(target_arch = "x86_64")]
 #[allow(unsafe_code)]

@@ -14,7 +14,7 @@ use solo_model::policy::{Policy, Timing};
 use solo_model::task::Release;
 use solo_model::text::Unnumbered;
 use solo_model::work::{Buffer, Lock, LockProtocol, Work};
-use solo_model::{CoreId, CoreSet, Duration, Experiment, Listening, Task, TaskClass, TaskId};
+use solo_model::{CoreId, CoreSet, Duration, Experiment, Listening, Migration, Task, TaskClass, TaskId};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -222,6 +222,7 @@ struct TaskFile {
     wcet: Option<String>,
     priority: Option<u32>,
     core: Option<u16>,
+    migrate: Option<String>,
     /// So many tasks of this kind, NAME0 and so on, in turns on all cores where they have one.
     count: Option<u16>,
     /// By how much the offset of each grows over that of the one before.
@@ -307,6 +308,14 @@ impl TaskFile {
             (Some("continuous"), None) => Release::Continuous { offset },
             _ => return Err(ParseError::Release(self.name)),
         };
+        let migrate = match self.migrate {
+            None => None,
+            Some(word) if word == Migration::EachPeriod.name() => Some(Migration::EachPeriod),
+            Some(value) => {
+                let allowed = Migration::EachPeriod.name().to_owned();
+                return Err(ParseError::Choice { value, allowed });
+            }
+        };
         let stagger = time(&self.stagger)?.unwrap_or_default();
         for member in 0..self.count.unwrap_or(1) {
             let at = tasks.len();
@@ -320,6 +329,7 @@ impl TaskFile {
                 release: later(release, stagger * u64::from(member)),
                 deadline: time(&self.deadline)?,
                 misses: None,
+                migrate,
                 wcet: time(&self.wcet)?,
                 priority: self.priority.map(|priority| priority + u32::from(member)),
                 core: self

@@ -10,7 +10,7 @@ const FILE_MAX: usize = 1000;
 const FUNCTION_MAX: usize = 70;
 
 /// The ports of bare metal, and the most lines of code that each may have of its own: what can be shared is.
-const PORTS: [(&str, usize); 2] = [("machines/x86_64", 2730), ("machines/aarch64", 1500)];
+const PORTS: [(&str, usize); 2] = [("machines/x86_64", 2660), ("machines/aarch64", 1500)];
 
 /// The lines of code of a port: Rust, assembly and linker script, without comments, blank lines and tests.
 fn port_lines(tree: &Tree, port: &str) -> usize {

@@ -70,6 +70,8 @@ pub struct System {
     pub(crate) kernel_data: bool,
     /// The first task that empties caches, where one does.
     pub(crate) flushes: Option<usize>,
+    /// The first task that goes from core to core, where one does.
+    pub(crate) migrates: Option<usize>,
     /// What memory that others use adds, where bandwidth is regulated; or why that is not bounded.
     pub(crate) interference: Option<Result<Interference, Unbounded>>,
 }
@@ -298,6 +300,8 @@ pub enum Open {
     Heap(Color),
     /// This task empties caches: what that takes, and what all others lose by it, is not counted.
     Flushes(usize),
+    /// This task goes to another core at each release: what it leaves behind on each, and whom it keeps from each, is not counted.
+    Migrates(usize),
     /// Bandwidth regulation stops cores, and how long is not bounded.
     Regulated(Unbounded),
     /// The scheduler listens, and what it does about what it hears may delay the task for longer than can be said.
@@ -502,6 +506,7 @@ impl System {
             (_, None) => Some(Open::NoDeadline),
             _ if self.flushes.is_some() => self.flushes.map(Open::Flushes),
             _ if member.may_end.is_some() => member.may_end.map(Open::Heap),
+            _ if self.migrates.is_some() => self.migrates.map(Open::Migrates),
             _ if self.domains[member.domain].regulated && self.unbounded().is_some() => {
                 self.unbounded().cloned().map(Open::Regulated)
             }

@@ -92,6 +92,7 @@ pub(super) fn system(experiment: &Experiment) -> System {
         regulation: experiment.isolation.bandwidth.as_ref().map(|wanted| wanted.period),
         loads: loads(experiment, used, matches!(interference, Some(Ok(_)))),
         flushes: experiment.tasks.iter().position(|task| task.work.flushes()),
+        migrates: experiment.tasks.iter().position(|task| task.migrate.is_some()),
         partitions: experiment.isolation.partitions.clone(),
         devices: !experiment.devices.is_empty(),
         kernel_data: experiment.isolation.memory.as_ref().is_some_and(|memory| memory.kernel_data.is_some()),

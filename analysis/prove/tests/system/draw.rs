@@ -311,6 +311,7 @@ fn task(dice: &mut Dice, index: usize, spice: &Spice) -> Task {
         // LLF and SJF order by it.
         wcet: wcet.or(Some(Duration::new(c)).filter(|_| dice.once_in(2))),
         misses: None,
+        migrate: None,
         priority: Some(dice.below(6) as u32),
         core: Some(CoreId(if spice.crowded { 0 } else { dice.below(CORES.into()) as u16 })),
         work: Work { steps },

@@ -8,7 +8,7 @@ use solo_model::policy::{Criterion, Policy, Scope, Timing};
 use solo_model::task::{Release, Task, TaskClass};
 use solo_model::units::Duration;
 use solo_model::work::{Lock, LockProtocol, Span, Step, Work};
-use solo_model::{CoreId, Experiment, LockId};
+use solo_model::{CoreId, Experiment, LockId, Migration, Record};
 use solo_prove::Effort;
 use solo_prove::system::{Change, Declared, Open, Overall, System, TaskFinding, mends};
 
@@ -37,6 +37,7 @@ fn task(index: u32, period: u64, steps: Vec<Step>) -> Task {
         deadline: None,
         wcet: None,
         misses: None,
+        migrate: None,
         priority: Some(index),
         core: Some(CoreId(0)),
         work: Work { steps },
@@ -51,6 +52,32 @@ fn experiment(scope: Scope, criterion: Criterion, tasks: Vec<Task>) -> Experimen
         sample_every: Duration::from_secs(1),
         ..Experiment::new("named", ideal_platform(2), policy, tasks, End::At(ms(400)))
     }
+}
+
+/// One that goes from core to core is at home on none: nobody has a bound, nobody is refuted, and no core is called overloaded that is
+/// not.
+#[test]
+fn who_goes_from_core_to_core_is_refused_by_name() {
+    let tasks = vec![task(0, 10, vec![compute(6)]), task(1, 10, vec![compute(6)])];
+    let still = experiment(Scope::Global, Criterion::CpuAffinity, tasks);
+    let judge = |experiment: &Experiment| System::of(experiment).judge(&mut Effort::default());
+    assert_eq!(judge(&still).overall(), Overall::NotProved);
+    assert_eq!(judge(&still).overloads.len(), 1);
+    let mut moving = still.clone();
+    moving.tasks[1].migrate = Some(Migration::EachPeriod);
+    let judged = judge(&moving);
+    let open = TaskFinding::Open(Open::Migrates(1));
+    assert!(judged.tasks.iter().all(|task| task.outcome == open), "{judged:?}");
+    assert_eq!((judged.overall(), judged.overloads.len()), (Overall::NoAnalysis, 0));
+    // Six milliseconds of ten on the first core and, half of the time, as many of another: the run says what the proof leaves open.
+    let missed = |experiment| {
+        let run = ideal::run(experiment, &ideal::IdealOptions::default()).expect("admitted");
+        run.records.iter().filter(|record| matches!(record, Record::Job(job) if job.missed())).count()
+    };
+    assert!(missed(&still) > 10);
+    assert!(missed(&moving) > 10);
+    moving.tasks[0].work = Work { steps: vec![compute(4)] };
+    assert_eq!(missed(&moving), 0);
 }
 
 fn overall(experiment: &Experiment) -> Overall {

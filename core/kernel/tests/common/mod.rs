@@ -33,6 +33,7 @@ pub(crate) fn task(index: usize, period: u64, wcet: u64) -> Task {
         deadline: None,
         wcet: Some(ms(wcet)),
         misses: None,
+        migrate: None,
         priority: Some(index as u32),
         core: None,
         work: Work { steps: vec![compute(wcet)] },

@@ -55,6 +55,7 @@ mod tests {
             wcet: Some(ms(wcet)),
             priority: None,
             core: None,
+            migrate: None,
         }
     }
 

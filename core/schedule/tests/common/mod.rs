@@ -16,6 +16,7 @@ pub(crate) fn complete_task() -> TaskParameters {
         wcet: Some(Duration::from_millis(1)),
         priority: Some(0),
         core: None,
+        migrate: None,
     }
 }
 

@@ -61,10 +61,10 @@ impl Pass {
                 let ring = touch.pattern == Pattern::Ring;
                 (Order::Straight { offset: 0, ring }, SWEEP_INSTRUCTIONS)
             }
-            Pattern::Rows { row, arrays } => {
+            Pattern::Rows { row, arrays, goes_on } => {
                 let arrays = u64::from(arrays).clamp(1, size.get() / stride);
                 let row = row.get().clamp(stride, size.get() / arrays);
-                (Order::Rows(Rows::new(row, stride, size.get(), arrays)), 0)
+                (Order::Rows(Rows::new(row, stride, size.get(), arrays, goes_on)), 0)
             }
             Pattern::Random => (Order::Random { elements, random: SplitMix64::new(0) }, RANDOM_INSTRUCTIONS),
             Pattern::Chase => {
@@ -104,14 +104,14 @@ impl Pass {
         }
     }
 
-    /// Begins the pass: a ring where the last pass stopped, others at the first element. Random positions and the spread of writes go on, so that a
+    /// Begins the pass: a ring, and rows that go on, where the last pass stopped, others at the first element. Random positions and the spread of writes go on, so that a
     /// repeated pass neither repeats its positions nor loses writes to rounding.
     pub(crate) fn start(&mut self) {
         self.left = self.accesses;
         match &mut self.order {
             Order::Straight { ring: true, .. } => {}
             Order::Straight { offset, .. } => *offset = 0,
-            Order::Rows(rows) => rows.restart(),
+            Order::Rows(rows) => rows.begin(),
             Order::Random { .. } => {}
             Order::Chase(cycle) => cycle.restart(),
         }

@@ -15,17 +15,23 @@ pub(crate) struct Rows {
     /// Whose turn it is.
     array: u64,
     writing: bool,
+    /// A pass begins where the last one stopped.
+    goes_on: bool,
 }
 
 impl Rows {
     /// Rows of `row` bytes with an element each `stride` bytes in `arrays` arrays that share a buffer of `size` bytes;
     /// none is zero, and a row is neither below the stride nor above an array.
-    pub(crate) fn new(row: u64, stride: u64, size: u64, arrays: u64) -> Self {
-        Self { row, stride, span: size / arrays, arrays, head: 0, done: 0, array: 0, writing: false }
+    pub(crate) fn new(row: u64, stride: u64, size: u64, arrays: u64, goes_on: bool) -> Self {
+        let span = size / arrays;
+        Self { row, stride, span, arrays, head: 0, done: 0, array: 0, writing: false, goes_on }
     }
 
-    /// Goes to the first row.
-    pub(crate) fn restart(&mut self) {
+    /// A pass begins: at the first row, unless it goes on.
+    pub(crate) fn begin(&mut self) {
+        if self.goes_on {
+            return;
+        }
         (self.head, self.done, self.array, self.writing) = (0, 0, 0, false);
     }
 
@@ -77,7 +83,7 @@ mod tests {
 
     /// The accesses of one pass over two rows of six elements in each array, one by one.
     fn singles(line: u64, arrays: u64) -> Vec<(u64, bool)> {
-        let mut rows = Rows::new(24, 4, 48 * arrays, arrays);
+        let mut rows = Rows::new(24, 4, 48 * arrays, arrays, false);
         let (mut all, mut reads) = (Vec::new(), Vec::new());
         while all.len() + reads.len() < 24 * arrays as usize {
             let (offset, count, writes) = rows.next(line, u64::MAX);

@@ -71,8 +71,10 @@ pub enum NotEnforceable {
     /// Nothing is in this target's part.
     #[error("there is nothing for it to do: {0}")]
     Nothing(&'static str),
-    /// The queue of a task is not that of one core.
-    #[error("it binds work to single cores, and under this policy tasks move: choose a P- policy")]
+    /// The queue of a task is not that of one core, or the task migrates.
+    #[error(
+        "it binds work to single cores, and here tasks move: choose a P- policy, and no task with `migrate`"
+    )]
     Moves,
     /// Tasks of a core differ.
     #[error("it has one setting for a core, and tasks on {0} have different ones")]
@@ -133,7 +135,8 @@ pub enum NotEnforceable {
 pub fn export_plan(target: Enforcer, experiment: &Experiment) -> Result<String, NotEnforceable> {
     let cores = experiment.platform.cores.len();
     let moves = experiment.policy.domains(cores).iter().any(|domain| domain.len() > 1);
-    if target != Enforcer::Chrt && moves {
+    let migrates = experiment.tasks.iter().any(|task| task.migrate.is_some());
+    if migrates || (target != Enforcer::Chrt && moves) {
         return Err(NotEnforceable::Moves);
     }
     let isolation = &experiment.isolation;

@@ -41,6 +41,14 @@ pub enum NotRtApp {
         /// The task.
         task: String,
     },
+    /// A task that goes from core to core.
+    #[error(
+        "task `{task}`: this program writes no affinities that change from job to job: take `migrate` out"
+    )]
+    Migration {
+        /// The task.
+        task: String,
+    },
     /// A step that touches memory.
     #[error("task `{task}`: this program writes no memory work for rt-app")]
     Memory {
@@ -123,6 +131,9 @@ pub fn export_rt_app(experiment: &Experiment) -> Result<String, NotRtApp> {
     }
     if experiment.listening.is_some() {
         return Err(NotRtApp::Listening);
+    }
+    if let Some(task) = experiment.tasks.iter().find(|task| task.migrate.is_some()) {
+        return Err(NotRtApp::Migration { task: task.name.clone() });
     }
     let inherits = inheritance(&experiment.locks, &experiment.tasks)?;
     let ranks = Ranks::of(experiment)?;

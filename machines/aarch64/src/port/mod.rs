@@ -28,8 +28,7 @@ use solo_bare::paging::{PAGE, Paging, WINDOW};
 use solo_bare::parts::PartsError;
 use solo_bare::rtos::{self, Line, Port, Shared, program, report};
 use solo_bare::say;
-use solo_model::platform::Contents;
-use solo_model::{Bytes, CoreId};
+use solo_model::CoreId;
 
 core::arch::global_asm!(include_str!("entry.s"));
 
@@ -152,14 +151,5 @@ fn cache(level: u8) -> Geometry {
     // SAFETY: selects what the next register tells of.
     unsafe { crate::write_register!("csselr_el1", u64::from(level - 1) << 1) };
     registers::synchronize();
-    let size = read_register!("ccsidr_el1");
-    let (line, ways, sets) = (16 << (size & 7), (size >> 3 & 0x3ff) + 1, (size >> 13 & 0x7fff) + 1);
-    let contents = if level == 1 { Contents::Data } else { Contents::Unified };
-    Geometry {
-        level,
-        contents,
-        size: Bytes::new(line * ways * sets),
-        ways: ways as u16,
-        line: Bytes::new(line),
-    }
+    Geometry::of_ccsidr(level, read_register!("ccsidr_el1"))
 }

@@ -231,6 +231,8 @@ impl<P: Port> Mediators<P> {
             counting: source.map(|source| source.able(table)),
             settled,
             devices: P::HAS_DEVICES && !P::virtio().is_empty(),
+            flushes_lines: P::flushed_line().is_some(),
+            flushes_all: P::FLUSHES_ALL,
             colors,
             banks,
         };

@@ -17,6 +17,7 @@ use alloc::boxed::Box;
 use alloc::string::String;
 use core::sync::atomic::{AtomicU64, Ordering};
 use solo_kernel::Criterion;
+use solo_model::work::Flush;
 use solo_model::{Bytes, CoreId, Duration, EventId, JobIndex, TaskId, ThreadId};
 use solo_workload::Op;
 
@@ -347,8 +348,8 @@ impl<P: Port> Body<'_, P> {
                     }
                 }
                 Op::Free(buffer) => self.common.threads.give_back(buffer),
-                // Refused before the start.
-                Op::Flush(_) => {}
+                Op::Flush(Flush::All) => P::flush_all(),
+                Op::Flush(Flush::Buffer(buffer)) => self.common.threads.flush(buffer),
             }
         }
     }

@@ -242,6 +242,15 @@ impl<P: Port> Threads<P> {
         &self.heaps
     }
 
+    /// Writes the lines of a buffer back to memory and takes them out of all caches, one after the other: interrupts come between two.
+    pub fn flush(&self, buffer: BufferId) {
+        let (Some(line), (base, length)) = (P::flushed_line(), &self.buffers[buffer.index()]) else { return };
+        let base = base.load(Ordering::Relaxed);
+        for address in lines(base, *length, line) {
+            P::flush_line(address);
+        }
+    }
+
     /// Performs the accesses to one line.
     pub fn touch(&self, access: &Access, mut think: impl FnMut(Duration)) {
         let (base, length) = &self.buffers[access.buffer.index()];
@@ -262,6 +271,11 @@ impl<P: Port> Threads<P> {
             }
         }
     }
+}
+
+/// Where the lines of `line` bytes begin that hold `length` bytes from `base` on.
+pub fn lines(base: u64, length: u64, line: u64) -> impl Iterator<Item = u64> {
+    (base / line..(base + length).div_ceil(line)).map(move |at| at * line)
 }
 
 impl Region {

@@ -60,6 +60,7 @@ pub fn draw(threads: u32, cores: u16, seed: u64) -> Vec<TaskParameters> {
             wcet: Some(wcet),
             priority: None,
             core: Some(CoreId(lightest as u16)),
+            migrate: None,
         }
     };
     (0..threads).map(task).collect()

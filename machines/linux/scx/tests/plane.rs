@@ -55,6 +55,7 @@ impl Visitor for Run<'_> {
             priority: None,
             core: None,
             member: None,
+            migrate: None,
         };
         let of_domain = |domain| {
             let own = (0..cpus).filter(|cpu| cpu % domains == domain).map(|cpu| CoreId(cpu as u16));

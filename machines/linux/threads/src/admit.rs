@@ -1,6 +1,7 @@
 //! Whether threads of stock Linux can do what an experiment needs: answered before anything starts.
 
 use crate::NoFifo;
+use crate::flush;
 use crate::host::Host;
 use crate::lack::ThreadsLack;
 use crate::plane::{self, Raises};
@@ -107,7 +108,13 @@ fn with_fifo(host: &Host, highest: Option<i32>) -> Result<(), ThreadsLack> {
 /// A machine without counters, colors and ways: real memory, and as many cores as the platform, of which only those that
 /// tasks use are needed.
 fn caps(experiment: &Experiment) -> Caps {
-    Caps { memory: true, windows: false, ..Caps::plain(experiment.platform.cores.len()) }
+    Caps {
+        memory: true,
+        windows: false,
+        migrates: false,
+        flushes_buffers: flush::line().is_some(),
+        ..Caps::plain(experiment.platform.cores.len())
+    }
 }
 
 /// Refuses ceilings that a task of best effort would be raised to.

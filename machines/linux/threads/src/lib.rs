@@ -26,6 +26,7 @@ mod compute;
 mod coordinate;
 mod counted;
 mod cpus;
+mod flush;
 mod host;
 pub mod hosted;
 mod journal;

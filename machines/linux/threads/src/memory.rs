@@ -1,5 +1,7 @@
 //! The buffers that jobs touch: real memory, shared by all threads.
 
+use crate::flush;
+use solo_model::BufferId;
 use solo_model::work::Buffer;
 use solo_workload::{Access, AccessKind};
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -12,6 +14,14 @@ impl Memory {
     pub(crate) fn new(buffers: &[Buffer]) -> Self {
         let page = |buffer: &Buffer| (0..buffer.size.get()).map(|_| AtomicU8::new(1)).collect();
         Self(buffers.iter().map(page).collect())
+    }
+
+    /// Takes the lines of a buffer out of all caches, as long as `goes_on`. False where it did not go on.
+    pub(crate) fn flush(&self, buffer: BufferId, goes_on: impl FnMut() -> bool) -> bool {
+        match (self.0.get(buffer.index()), flush::line()) {
+            (Some(bytes), Some(line)) => flush::flush(bytes, line, goes_on),
+            _ => true,
+        }
     }
 
     /// Performs the accesses to one line, with what follows each.

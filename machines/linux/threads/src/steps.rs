@@ -2,6 +2,7 @@
 
 use crate::compute::Pace;
 use crate::memory::Memory;
+use solo_model::work::Flush;
 use solo_model::{Duration, LockId};
 use solo_workload::{Op, Program};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -41,8 +42,9 @@ impl Means<'_> {
                 }
                 Op::Acquire(lock) => calls.acquire(lock),
                 Op::Release(lock) => calls.release(lock),
-                // Refused before the start: there are no colors, and nothing that empties caches.
-                Op::Allocate { .. } | Op::Free(_) | Op::Flush(_) => true,
+                Op::Flush(Flush::Buffer(buffer)) => memory.flush(buffer, || !over.load(Ordering::Relaxed)),
+                // Refused before the start: there are no colors, and what empties whole caches is the kernel's.
+                Op::Allocate { .. } | Op::Free(_) | Op::Flush(Flush::All) => true,
                 Op::Sleep(length) => calls.sleep(length),
             };
             if !goes_on {

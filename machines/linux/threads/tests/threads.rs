@@ -10,10 +10,10 @@ use solo_model::platform::CoreKind;
 use solo_model::policy::Timing;
 use solo_model::record::LockAction;
 use solo_model::task::Release;
-use solo_model::work::{LockProtocol, Step, Work};
+use solo_model::work::{Flush, LockProtocol, Step, Work};
 use solo_model::{
-    CoreId, Criterion, Duration, Experiment, Frequency, JobRecord, Policy, Record, Scope, Task, TaskClass,
-    TaskId,
+    BufferId, CoreId, Criterion, Duration, Experiment, Frequency, JobRecord, Migration, Policy, Record, Scope,
+    Task, TaskClass, TaskId,
 };
 use solo_threads::{
     Host, Options, Plane, Priorities, Raises, Ran, Ranking, ThreadsError, ThreadsLack, Under, admit,
@@ -91,6 +91,29 @@ fn locks_keep_their_protocols() {
             }
         }
     }
+}
+
+/// What the memory of a job holds is still there behind a flush, and so is the job.
+#[test]
+fn jobs_take_the_lines_of_a_buffer_out_of_caches() {
+    let Some((host, _alone)) = host() else { return };
+    let size = solo_model::Bytes::from_kib(256);
+    let flushes = once("flushes", 1, vec![Step::Flush(Flush::Buffer(BufferId(0))), compute(ms(1))]);
+    let mut experiment = experiment(vec![flushes]);
+    experiment.buffers = vec![solo_model::work::Buffer { name: "frame".into(), size }];
+    if let Err(ThreadsLack::Machine(lack)) = admit(&experiment, &host) {
+        assert_eq!(lack, Lack::Flush { all: false });
+        println!("skipped: this processor lets no process take lines out of caches");
+        return;
+    }
+    assert_eq!(jobs(&ran(&experiment, &host), 0).len(), 1);
+    // A run that ends does not wait for the last line of a large buffer.
+    experiment.buffers[0].size = solo_model::Bytes::from_mib(64);
+    let flush = Step::Flush(Flush::Buffer(BufferId(0)));
+    experiment.tasks[0].work.steps = vec![Step::Repeat { times: 1_000_000, steps: vec![flush] }];
+    experiment.end = End::At(ms(20));
+    let ran = ran(&experiment, &host);
+    assert_eq!((jobs(&ran, 0).len(), unfinished(&ran, 0).len()), (0, 1));
 }
 
 #[test]
@@ -192,6 +215,13 @@ fn what_linux_has_no_counterpart_for_is_refused() {
         experiment.locks = vec![lock("bus", LockProtocol::Ceiling)];
     });
     assert!(matches!(best_effort, ThreadsLack::Ceiling { .. }), "{best_effort:?}");
+    // What empties whole caches is the kernel's; and no release moves a thread.
+    let all = refused(&|experiment| {
+        experiment.tasks[0].work.steps = vec![Step::Flush(Flush::All)];
+    });
+    assert_eq!(all, ThreadsLack::Machine(Lack::Flush { all: true }));
+    let migrates = refused(&|experiment| experiment.tasks[0].migrate = Some(Migration::EachPeriod));
+    assert_eq!(migrates, ThreadsLack::Machine(Lack::Migration { name: "a".into() }));
 
     let without = Host { fifo: false, ..host.clone() };
     assert!(matches!(admit(&plain(), &without), Err(ThreadsLack::Fifo(_))));

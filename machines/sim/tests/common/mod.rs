@@ -43,6 +43,7 @@ pub fn periodic(name: &str, core: u16, period: Duration, steps: Vec<Step>) -> Ta
         deadline: Some(period),
         wcet: Some(period),
         misses: None,
+        migrate: None,
         priority: Some(0),
         core: Some(CoreId(core)),
         work: Work { steps },

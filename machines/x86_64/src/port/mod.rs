@@ -13,12 +13,13 @@ mod provoke;
 pub use arch::X86;
 pub use counters::Source;
 
-use crate::{cpuid, switch};
+use crate::switch;
 use arch::apic;
 use boot::acpi;
 use core::arch::asm;
 use core::panic::PanicInfo;
 use solo_bare::context::Context;
+use solo_bare::cpuid;
 use solo_bare::frame::{Controller, InstructionSet};
 use solo_bare::geometry::{self, Geometry};
 use solo_bare::outcome::ImageExit;

@@ -336,9 +336,18 @@ pub(super) fn open(experiment: &Experiment, task: usize, open: &Open) -> String 
              without the step, and run this one (solo run) for what is observed",
             name(*other)
         ),
+        Open::Migrates(other) => migrates(&name(*other)),
         Open::OutOfTime => OUT_OF_TIME.into(),
         Open::TooLarge => "the numbers are too large, or interrupts take all the time there is".into(),
     }
+}
+
+/// Why there is no bound beside a task that goes from core to core, and what to do about it.
+fn migrates(task: &str) -> String {
+    format!(
+        "{task} goes to another core at each release (`migrate`), and how long it keeps others waiting on each of them is not \
+         counted; check a variant without it, and run this one (solo run) for what is observed"
+    )
 }
 
 /// Why what budgets do to a task is not bounded, and what to do about it.

@@ -78,6 +78,7 @@ fn named(open: &Open) -> &'static str {
         Open::MovesUp => "moves up",
         Open::Heap(_) => "a heap may run out",
         Open::Flushes(_) => "caches are emptied",
+        Open::Migrates(_) => "migrates each period",
         Open::Step(_) => "access without a bound",
         Open::Listening(_) => "listening",
         Open::BesideWindows(_) => "beside windows",

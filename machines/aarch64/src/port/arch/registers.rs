@@ -113,6 +113,16 @@ impl Isa for Arm64 {
         if turns::are_kept::<Self>() { turns::away::<Self>(yields) } else { yields() }
     }
 
+    /// The smallest line of any data cache (Arm ARM, CTR_EL0).
+    fn flushed_line() -> Option<u64> {
+        Some(4 << (read_register!("ctr_el0") >> 16 & 0xf))
+    }
+
+    fn flush_line(address: u64) {
+        // SAFETY: what the line holds stays what it is.
+        unsafe { asm!("dc civac, {}", "dsb ish", in(reg) address, options(nostack, preserves_flags)) };
+    }
+
     #[inline(never)]
     fn turn(rounds: u64) {
         // SAFETY: counts a register down.

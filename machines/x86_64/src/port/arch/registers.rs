@@ -125,6 +125,22 @@ impl Isa for X86 {
         core::hint::spin_loop();
     }
 
+    const FLUSHES_ALL: bool = true;
+
+    fn flushed_line() -> Option<u64> {
+        solo_bare::cpuid::flushed_line(cpuid(1))
+    }
+
+    fn flush_line(address: u64) {
+        // SAFETY: what the line holds stays what it is.
+        unsafe { asm!("clflush [{}]", "mfence", in(reg) address, options(nostack, preserves_flags)) };
+    }
+
+    fn flush_all() {
+        // SAFETY: everything is written to memory before caches forget it.
+        unsafe { asm!("wbinvd", options(nostack, preserves_flags)) };
+    }
+
     #[inline(never)]
     fn turn(rounds: u64) {
         // SAFETY: counts a register down.

@@ -1,11 +1,12 @@
-//! The caches that the processor tells of.
+//! The caches that an x86-64 processor tells of, from what its CPUID answers.
 //!
 //! Intel and AMD describe a cache in the same fields, under different leaves of CPUID (Intel SDM volume 2A, CPUID, leaf 4; AMD
 //! APM volume 3, appendix E, leaf 8000_001DH). Neither tells how the last level is divided into slices: colors are those of a
 //! cache of one slice, so that a color of a sliced cache may be several of these.
 
+use crate::geometry::Geometry;
 use alloc::vec::Vec;
-use solo_bare::geometry::Geometry;
+
 use solo_model::Bytes;
 use solo_model::platform::Contents;
 
@@ -31,6 +32,12 @@ pub fn caches(cpuid: impl Fn(u32, u32) -> Leaf) -> Vec<Geometry> {
     if intel.is_empty() && amd() { describe(PROPERTIES) } else { intel }
 }
 
+/// The bytes of a line that CLFLUSH takes out of caches, from what leaf 1 answers (Intel SDM volume 2A, CPUID: EBX 15:8 in units of 8
+/// bytes, where EDX 19 announces the instruction); `None` without it.
+pub fn flushed_line([_, ebx, _, edx]: Leaf) -> Option<u64> {
+    (edx >> 19 & 1 == 1).then_some(u64::from(ebx >> 8 & 0xff) * 8).filter(|line| line.is_power_of_two())
+}
+
 /// The cache of a leaf; `None` where there are no more.
 fn cache_of([eax, ebx, ecx, _]: Leaf) -> Option<Geometry> {
     let contents = match eax & 0x1f {
@@ -50,7 +57,7 @@ fn cache_of([eax, ebx, ecx, _]: Leaf) -> Option<Geometry> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use solo_bare::geometry::last_level;
+    use crate::geometry::last_level;
 
     const PAGE: Bytes = Bytes::from_kib(4);
 
@@ -95,6 +102,16 @@ mod tests {
         let last = last_level(&caches(cpuid)).unwrap();
         assert_eq!(last.size, Bytes::from_mib(12));
         assert_eq!(last.colors(PAGE), 64, "192 colors are no power of two");
+    }
+
+    #[test]
+    fn lines_are_flushed_where_the_processor_says_so() {
+        assert_eq!(flushed_line([0, 8 << 8 | 3 << 24 | 0xff, 0, 1 << 19]), Some(64));
+        assert_eq!(flushed_line([0, 16 << 8, 0, !0]), Some(128));
+        assert_eq!(flushed_line([0, 8 << 8, 0, !(1 << 19)]), None);
+        for units in [0, 3] {
+            assert_eq!(flushed_line([0, units << 8, 0, 1 << 19]), None);
+        }
     }
 
     #[test]
