@@ -81,7 +81,6 @@ pub use id::{
 };
 pub use isolation::Isolation;
 pub use listening::{Listening, MetricId, MonitorKind};
-pub use migration::Migration;
 pub use names::{Explain, TaskNames};
 pub use occupancy::{DutyCycle, MissRateCurve, Recycling, Rmid};
 pub use overhead::{Overhead, OverheadTable};
@@ -93,7 +92,7 @@ pub use random::SplitMix64;
 pub use record::{JobRecord, Record};
 pub use sample::Sample;
 pub use speed::RelativeSpeed;
-pub use task::{Task, TaskClass};
+pub use task::{Migration, Task, TaskClass};
 pub use units::{
     Bandwidth, BandwidthBeside, Bytes, Cycles, Duration, Energy, Events, Frequency, Instant, PerMille,
     Picoseconds, Power, Voltage,

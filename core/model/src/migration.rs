@@ -14,24 +14,6 @@ use crate::policy::{Policy, Scope};
 use crate::task::{Release, Task};
 use core::fmt;
 
-/// When a task is moved to another core.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
-pub enum Migration {
-    /// At each release, to the next core of its scope (thesis 5.8, where the affinity of a thread is changed each period).
-    EachPeriod,
-}
-
-impl Migration {
-    /// The word in scenario files.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::EachPeriod => "each-period",
-        }
-    }
-}
-
 /// Why a task can't be moved from core to core.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Stays {

@@ -5,7 +5,6 @@
 //! deadline is *tardy*: it has missed its deadline.
 
 use crate::id::CoreId;
-use crate::migration::Migration;
 use crate::units::Duration;
 use crate::work::Work;
 use alloc::string::String;
@@ -80,6 +79,24 @@ impl Release {
             Self::Periodic { period, .. } => Some(period),
             Self::Sporadic { distance } => Some(distance),
             Self::Once { .. } | Self::Continuous { .. } => None,
+        }
+    }
+}
+
+/// When a task is moved to another core.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
+pub enum Migration {
+    /// At each release, to the next core of its scope (thesis 5.8, where the affinity of a thread is changed each period).
+    EachPeriod,
+}
+
+impl Migration {
+    /// The word in scenario files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::EachPeriod => "each-period",
         }
     }
 }

@@ -70,7 +70,7 @@ fn who_goes_from_core_to_core_is_refused_by_name() {
     assert!(judged.tasks.iter().all(|task| task.outcome == open), "{judged:?}");
     assert_eq!((judged.overall(), judged.overloads.len()), (Overall::NoAnalysis, 0));
     // Six milliseconds of ten on the first core and, half of the time, as many of another: the run says what the proof leaves open.
-    let missed = |experiment| {
+    let missed = |experiment: &Experiment| {
         let run = ideal::run(experiment, &ideal::IdealOptions::default()).expect("admitted");
         run.records.iter().filter(|record| matches!(record, Record::Job(job) if job.missed())).count()
     };

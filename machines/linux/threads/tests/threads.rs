@@ -4,16 +4,17 @@
 mod common;
 
 use common::{BUS, GO, NEXT, compute, experiment, host, jobs, lock, ms, once, signal, unfinished};
+use solo_hal::Lack;
 use solo_model::experiment::End;
 use solo_model::fixtures::chip;
 use solo_model::platform::CoreKind;
 use solo_model::policy::Timing;
 use solo_model::record::LockAction;
-use solo_model::task::Release;
+use solo_model::task::{Migration, Release};
 use solo_model::work::{Flush, LockProtocol, Step, Work};
 use solo_model::{
-    BufferId, CoreId, Criterion, Duration, Experiment, Frequency, JobRecord, Migration, Policy, Record, Scope,
-    Task, TaskClass, TaskId,
+    BufferId, CoreId, Criterion, Duration, Experiment, Frequency, JobRecord, Policy, Record, Scope, Task,
+    TaskClass, TaskId,
 };
 use solo_threads::{
     Host, Options, Plane, Priorities, Raises, Ran, Ranking, ThreadsError, ThreadsLack, Under, admit,
