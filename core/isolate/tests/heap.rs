@@ -188,6 +188,7 @@ fn allocating(buffers: impl Iterator<Item = (u32, Option<Color>)>) -> Task {
         misses: None,
         priority: None,
         core: None,
+        migrate: None,
         work: Work {
             steps: buffers.map(|(at, color)| Step::Allocate { buffer: BufferId(at), color }).collect(),
         },

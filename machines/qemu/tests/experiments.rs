@@ -174,7 +174,7 @@ fn flushes_lines(image: &Image) -> Result<(), Failed> {
     let run = |kib| machine(image, 1).run(image, &flushing(kib));
     let (small, large) = (run(1)?, run(4096)?);
     assert_eq!((finished(&small, 0), finished(&large, 0)), (3, 3));
-    let lines = |kib| kib * 1024 / 64;
+    let lines = |kib: u64| kib * 1024 / 64;
     let [of_small, of_large] = [&small, &large].map(|report| longest(report, 0, |job| job.executed));
     assert!(of_large > of_small + 3 * lines(4096), "{of_small}, {of_large} ns");
     assert!(of_small > 3 * lines(1), "{of_small} ns");

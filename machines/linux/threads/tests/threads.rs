@@ -107,14 +107,14 @@ fn jobs_take_the_lines_of_a_buffer_out_of_caches() {
         println!("skipped: this processor lets no process take lines out of caches");
         return;
     }
-    assert_eq!(jobs(&ran(&experiment, &host), 0).len(), 1);
+    assert_eq!(jobs(&ran(&experiment, &host).records, 0).len(), 1);
     // A run that ends does not wait for the last line of a large buffer.
     experiment.buffers[0].size = solo_model::Bytes::from_mib(64);
     let flush = Step::Flush(Flush::Buffer(BufferId(0)));
     experiment.tasks[0].work.steps = vec![Step::Repeat { times: 1_000_000, steps: vec![flush] }];
     experiment.end = End::At(ms(20));
     let ran = ran(&experiment, &host);
-    assert_eq!((jobs(&ran, 0).len(), unfinished(&ran, 0).len()), (0, 1));
+    assert_eq!((jobs(&ran.records, 0).len(), unfinished(&ran.records, 0).len()), (0, 1));
 }
 
 #[test]
