@@ -2,7 +2,7 @@
 
 use super::{Checked, TaskRow, Verdict, unasked};
 use solo_model::text::counted;
-use solo_model::{Duration, Experiment, TaskClass};
+use solo_model::{Color, Duration, Experiment, TaskClass};
 use solo_prove::system::{Change, Open, Unbounded};
 use solo_report::table::{self, Style};
 
@@ -292,11 +292,7 @@ pub(super) fn open(experiment: &Experiment, task: usize, open: &Open) -> String 
         Open::Criterion(criterion) => {
             format!("there is no analysis of {}; EDF, RM, DM, FP and AFFINITY have one", criterion.name())
         }
-        Open::Lock { name, why } => {
-            format!(
-                "there is no analysis of lock `{name}`: {why}; protocol = \"ceiling\" on one core has one"
-            )
-        }
+        Open::Lock { name, why } => no_analysis(name, why),
         Open::Depends(other) => format!("{} is not proved", name(*other)),
         Open::LongDeadline(other) => format!(
             "{} has a deadline longer than its period, for which there is no bound on several cores",
@@ -327,10 +323,7 @@ pub(super) fn open(experiment: &Experiment, task: usize, open: &Open) -> String 
              shared with other cores and never refreshed), and no interrupt is taken within one; move it to another core",
             experiment.tasks[*other].name
         ),
-        Open::Heap(color) => format!(
-            "the heap of {color} may not have what it asks for, and a task that gets no memory ends for good; make \
-             `heap` of [isolation.memory] larger, or let it `allocate` less"
-        ),
+        Open::Heap(color) => lacking(*color),
         Open::Flushes(other) => format!(
             "{} empties caches (`flush`), and what that takes, and what everybody loses by it, is not counted; check a variant \
              without the step, and run this one (solo run) for what is observed",
@@ -340,6 +333,18 @@ pub(super) fn open(experiment: &Experiment, task: usize, open: &Open) -> String 
         Open::OutOfTime => OUT_OF_TIME.into(),
         Open::TooLarge => "the numbers are too large, or interrupts take all the time there is".into(),
     }
+}
+
+fn no_analysis(lock: &str, why: impl std::fmt::Display) -> String {
+    format!("there is no analysis of lock `{lock}`: {why}; protocol = \"ceiling\" on one core has one")
+}
+
+/// Why there is no bound for a task whose heap may run out, and what to do about it.
+fn lacking(heap: Color) -> String {
+    format!(
+        "the heap of {heap} may not have what it asks for, and a task that gets no memory ends for good; make `heap` of \
+         [isolation.memory] larger, or let it `allocate` less"
+    )
 }
 
 /// Why there is no bound beside a task that goes from core to core, and what to do about it.
