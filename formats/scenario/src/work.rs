@@ -345,7 +345,7 @@ impl RowKeys {
     fn pattern(self, problems: &Problems, size: &At<Bytes>, stride: Bytes) -> Option<(Pattern, Option<u64>)> {
         let Self { row, arrays, pieces } = self;
         let row = whole_row(problems, &row?, size, stride, arrays)?;
-        let each = row.get() / stride.get().max(1) * arrays * 2;
+        let each = row.get().checked_div(stride.get())?.saturating_mul(arrays).saturating_mul(2);
         let piece = pieces?.map(|rows| rows.saturating_mul(each));
         Some((Pattern::Rows { row, arrays: arrays as u16, goes_on: piece.is_some() }, piece))
     }
