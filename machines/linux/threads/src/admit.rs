@@ -58,7 +58,7 @@ pub(crate) fn admit_deadline(experiment: &Experiment, host: &Host) -> Result<Vec
 
 /// The same where a kernel of this process decides: what it may count on. It has criteria, timing and locks of its own.
 pub(crate) fn admit_hosted(experiment: &Experiment, host: &Host) -> Result<Caps, ThreadsLack> {
-    let caps = caps(experiment);
+    let caps = Caps { migrates: true, ..caps(experiment) };
     solo_hal::admit(experiment, &caps)?;
     if experiment.listening.is_some() {
         return Err(ThreadsLack::Listening);

@@ -124,6 +124,9 @@ pub(crate) fn assign(experiment: &Experiment, host: &Host) -> Result<Vec<Schedul
 pub(crate) fn cores(experiment: &Experiment, task: &Task) -> CoreSet {
     let all = experiment.platform.core_set();
     let home = |core: CoreId| match &experiment.policy.scope {
+        _ if task.migrate.is_some() => {
+            experiment.policy.migrates_among(core, experiment.platform.cores.len())
+        }
         _ if experiment.policy.criterion.is_bound() => CoreSet::only(core),
         Scope::Partitioned => CoreSet::only(core),
         Scope::Clustered(clusters) => {

@@ -8,7 +8,7 @@ use solo_model::experiment::End;
 use solo_model::fixtures::chip;
 use solo_model::policy::Timing;
 use solo_model::record::{LockAction, SwitchReason};
-use solo_model::task::Release;
+use solo_model::task::{Migration, Release};
 use solo_model::work::{LockProtocol, Step, Work};
 use solo_model::{
     CoreId, Criterion, Duration, Experiment, JobRecord, LockId, Policy, Record, Scope, Task, TaskClass,
@@ -331,6 +331,27 @@ fn runs_end() {
     let cancelled = || asked.swap(true, Ordering::Relaxed);
     let stopped = run(&with(periodic(10, 1), End::Jobs(100_000)), &host, None, &cancelled);
     assert!(matches!(stopped, Err(ThreadsError::Interrupted)), "{stopped:?}");
+}
+
+/// A task that migrates each period is on the CPUs of both cores in turn.
+#[test]
+fn a_task_goes_to_the_next_cpu_at_each_release() {
+    let Some((host, _alone)) = host() else { return };
+    if host.cpus.len() < 2 {
+        return println!("skipped: a hosted kernel on two CPUs: one CPU");
+    }
+    let task = Task {
+        core: Some(CoreId(1)),
+        migrate: Some(Migration::EachPeriod),
+        work: Work { steps: vec![compute(ms(1))] },
+        ..Task::new("t", TaskClass::Hard, Release::Periodic { period: ms(10), offset: Duration::ZERO })
+    };
+    let mut experiment = under(Criterion::CpuAffinity, vec![Task { priority: Some(1), ..task }]);
+    experiment.policy.scope = Scope::Global;
+    experiment.end = End::Jobs(6);
+    let ran = ran(&experiment, &host);
+    let cores: Vec<u16> = jobs(&ran.records, 0).iter().map(|job| job.core.0).collect();
+    assert_eq!(cores, [1, 0, 1, 0, 1, 0]);
 }
 
 /// Releases at ticks come at no other time.
