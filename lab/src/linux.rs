@@ -4,12 +4,12 @@ use crate::ranked::{self, Ranked};
 use crate::{Control, LabError, Origin, Step, simulate};
 use solo_model::experiment::End;
 use solo_model::text::{Printable, counted};
-use solo_model::{EventId, Experiment, TaskClass};
+use solo_model::{EventId, Experiment, TaskClass, TaskId};
 use solo_report::run::{Repeated, Tier};
 use solo_report::{CoreReport, EndReason, FinishedRun, Manifest, Report, RunEnd, RunWriter, Shortfalls};
 use solo_store::Folder;
+use solo_threads::hosted;
 pub use solo_threads::hosted::Carried;
-use solo_threads::hosted::{self, HostedRun};
 pub use solo_threads::{Changes, Counted};
 use solo_threads::{Host, Options, Ran, Under};
 
@@ -112,10 +112,7 @@ impl LinuxRun {
             }
             Scheduler::Hosted => {
                 let ran = hosted::run(experiment, &host, counted, &|| control.cancel.requested());
-                let ran = ran.map_err(|error| ranked::threads(experiment, error))?;
-                let HostedRun { records, end, cut_off, cpus, carried, multiplexed } = ran;
-                // The schedule is what was decided: it is told whatever Linux tells.
-                let ran = Ran { records, end, cut_off, cpus, no_switches: None, multiplexed };
+                let (ran, carried) = ran.map_err(|error| ranked::threads(experiment, error))?;
                 (ran, Decided::Hosted(carried))
             }
             Scheduler::SchedExt => {
@@ -154,11 +151,8 @@ impl LinuxRun {
         told.platform.events.count_also(self.counted);
         let experiment = &told;
         let tier = self.decided.tier();
-        // Who has no real-time priority has no share of it. What tasks of best effort were chosen for is in the same schedule under a hosted
-        // kernel, where a core of theirs would look as if it were full.
-        let others = matches!(self.decided, Decided::Hosted(_))
-            && experiment.tasks.iter().any(|task| task.class == TaskClass::BestEffort);
-        let share = self.host.real_time_share.filter(|_| self.decided.has_share() && !others);
+        // Who has no real-time priority has no share of it.
+        let share = self.host.real_time_share.filter(|_| self.decided.has_share());
         let (repeated, ejected) = match self.decided {
             Decided::SchedExt { repeated, ejected } => (Some(repeated), ejected),
             Decided::Priorities | Decided::Deadline | Decided::Ranks(_) | Decided::Hosted(_) => (None, None),
@@ -223,7 +217,15 @@ fn warnings(report: &Report, no_switches: Option<&str>, share: Option<(u64, u64)
     // In whole periods: who stays below the share in all of them together may still have been stopped in one.
     let full = share.and_then(|(runtime, period)| {
         let most = u128::from(report.end.get()) * u128::from(runtime);
-        let full = |core: &&CoreReport| u128::from(core.busy.get()) * u128::from(period) >= most;
+        // Tasks of best effort are no real-time threads.
+        let real_time = |task: TaskId| {
+            report.tasks.get(task.index()).is_some_and(|task| task.class != TaskClass::BestEffort)
+        };
+        let used = |core: &CoreReport| {
+            let own = core.occupants.iter().filter(|occupant| real_time(occupant.task));
+            own.map(|occupant| occupant.ran.get()).sum::<u64>()
+        };
+        let full = |core: &&CoreReport| u128::from(used(core)) * u128::from(period) >= most;
         let core = report.cores.iter().find(full).filter(|_| !report.end.is_zero())?;
         Some(format!(
             "{} was busy for as long as Linux lets real-time threads run, {runtime} of each {period} us: who needed more was \
@@ -240,12 +242,12 @@ mod tests {
     use solo_model::fixtures::chip;
     use solo_model::record::{SwitchReason, SwitchRecord};
     use solo_model::task::Release;
-    use solo_model::{CoreId, Criterion, Duration, Instant, Policy, Record, Scope, Task, TaskClass, TaskId};
+    use solo_model::{CoreId, Criterion, Duration, Instant, Policy, Record, Scope, Task};
     use solo_report::Summary;
 
     /// A run of a second in which core 0 runs a task until `busy`.
-    fn report(busy: u64) -> Report {
-        let task = Task::new("t", TaskClass::Hard, Release::Once { offset: Duration::ZERO });
+    fn report(class: TaskClass, busy: u64) -> Report {
+        let task = Task::new("t", class, Release::Once { offset: Duration::ZERO });
         let policy = Policy::new(Scope::Partitioned, Criterion::StaticPriority);
         let end = End::At(Duration::from_secs(1));
         let mut summary = Summary::new(&Experiment::new("busy", chip(1), policy, vec![task], end));
@@ -278,9 +280,14 @@ mod tests {
     #[test]
     fn what_linux_kept_from_threads_or_did_not_tell_stays_with_the_run() {
         let share = Some((950_000, 1_000_000));
-        assert_eq!(warnings(&report(949_000_000), None, share), [""; 0]);
-        assert!(warnings(&report(950_000_000), None, share)[0].contains("core0 was busy"));
-        assert_eq!(warnings(&report(1_000_000_000), None, None), [""; 0]);
-        assert!(warnings(&report(1), Some("refused"), None)[0].contains("(refused)"));
+        assert_eq!(warnings(&report(TaskClass::Hard, 949_000_000), None, share), [""; 0]);
+        assert!(warnings(&report(TaskClass::Hard, 950_000_000), None, share)[0].contains("core0 was busy"));
+        assert_eq!(
+            warnings(&report(TaskClass::BestEffort, 1_000_000_000), None, share),
+            [""; 0],
+            "no real-time thread"
+        );
+        assert_eq!(warnings(&report(TaskClass::Hard, 1_000_000_000), None, None), [""; 0]);
+        assert!(warnings(&report(TaskClass::Hard, 1), Some("refused"), None)[0].contains("(refused)"));
     }
 }

@@ -179,20 +179,9 @@ fn a_heap_that_may_run_out_is_told_before() {
 
 /// A task that takes memory for these buffers, of these colors.
 fn allocating(buffers: impl Iterator<Item = (u32, Option<Color>)>) -> Task {
-    Task {
-        name: String::new(),
-        class: TaskClass::Hard,
-        release: Release::Once { offset: Duration::ZERO },
-        deadline: None,
-        wcet: None,
-        misses: None,
-        priority: None,
-        core: None,
-        migrate: None,
-        work: Work {
-            steps: buffers.map(|(at, color)| Step::Allocate { buffer: BufferId(at), color }).collect(),
-        },
-    }
+    let steps = buffers.map(|(at, color)| Step::Allocate { buffer: BufferId(at), color }).collect();
+    let once = Release::Once { offset: Duration::ZERO };
+    Task { work: Work { steps }, ..Task::new("takes", TaskClass::Hard, once) }
 }
 
 /// Whatever jobs take and give back meanwhile, a heap that is told never to run out never does; and of those that may, some do.

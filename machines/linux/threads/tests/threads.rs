@@ -3,7 +3,10 @@
 
 mod common;
 
-use common::{BUS, GO, NEXT, compute, experiment, host, jobs, lock, ms, once, signal, unfinished};
+use common::{
+    BUS, GO, NEXT, against_the_order, compute, experiment, host, jobs, lock, ms, once, pair, signal,
+    unfinished,
+};
 use solo_hal::Lack;
 use solo_model::experiment::End;
 use solo_model::fixtures::chip;
@@ -13,8 +16,8 @@ use solo_model::record::LockAction;
 use solo_model::task::{Migration, Release};
 use solo_model::work::{Flush, LockProtocol, Step, Work};
 use solo_model::{
-    BufferId, CoreId, Criterion, Duration, Experiment, Frequency, JobRecord, Policy, Record, Scope, Task,
-    TaskClass, TaskId,
+    BufferId, CoreId, Criterion, Duration, Experiment, Frequency, Policy, Record, Scope, Task, TaskClass,
+    TaskId,
 };
 use solo_threads::{
     Host, Options, Plane, Priorities, Raises, Ran, Ranking, ThreadsError, ThreadsLack, Under, admit,
@@ -546,17 +549,6 @@ fn priorities_that_follow_ranks_raise_who_holds_a_lock() {
     }
 }
 
-/// Jobs that were done before as many more urgent ones as there are CPUs that had been there for two milliseconds when they began. Beginning is
-/// no sign: for some microseconds Linux lets a less urgent thread have a CPU until another CPU has sent the right one.
-fn against_the_order(ran: &Ran, tasks: u32, cpus: usize) -> Vec<(JobRecord, usize)> {
-    let all: Vec<&JobRecord> = (0..tasks).flat_map(|task| jobs(&ran.records, task)).collect();
-    let waiting = |late: &JobRecord, job: &JobRecord| {
-        job.deadline < late.deadline && job.release + ms(2) < late.start && late.finish < job.finish
-    };
-    let before = |late: &JobRecord| all.iter().filter(|job| waiting(late, job)).count();
-    all.iter().map(|late| ((*late).clone(), before(late))).filter(|(_, before)| *before >= cpus).collect()
-}
-
 /// EDF by priorities that follow ranks: no job of a later deadline gets ahead of who is there. Rate monotonic priorities are found out by the same look,
 /// on one CPU and on two.
 #[test]
@@ -565,14 +557,6 @@ fn priorities_that_follow_ranks_are_edf() {
     if host.cpus.len() < 2 {
         return println!("skipped: EDF by priorities: one CPU");
     }
-    let task = |name: &str, core, period, deadline, needs| Task {
-        core,
-        deadline: Some(ms(deadline)),
-        work: Work { steps: vec![compute(ms(needs))] },
-        ..Task::new(name, TaskClass::Hard, Release::Periodic { period: ms(period), offset: Duration::ZERO })
-    };
-    // Nearly full. At 40 ms the short period has the later deadline: who goes by periods takes the CPU away from the long one.
-    let pair = |core| [task("short", core, 40, 40, 15), task("long", core, 80, 70, 45)];
     for (scope, tasks, cpus) in [
         (Scope::Partitioned, pair(Some(CoreId(0))).to_vec(), 1),
         (Scope::Global, [pair(None), pair(None)].concat(), 2),
@@ -593,8 +577,8 @@ fn priorities_that_follow_ranks_are_edf() {
         let changes = plane.changes();
         println!("{scope:?}: {changes:?}");
         assert!(changes.count >= u64::from(count) * 8, "{changes:?}");
-        assert_eq!(against_the_order(&ranked, count, cpus), [], "{scope:?}");
-        let monotonic = against_the_order(&ran(&under(Criterion::Rm), &host), count, cpus);
+        assert_eq!(against_the_order(&ranked.records, count, cpus), [], "{scope:?}");
+        let monotonic = against_the_order(&ran(&under(Criterion::Rm), &host).records, count, cpus);
         assert!(monotonic.len() >= 2, "{scope:?}: who goes by periods is found out: {monotonic:?}");
     }
 }

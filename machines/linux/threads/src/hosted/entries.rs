@@ -15,7 +15,7 @@ use solo_model::{CoreId, CoreSet, Experiment, Instant, JobIndex, Record, TaskCla
 use solo_perf::switches::Switches;
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 /// The clock looks at least this often whether the caller wants to stop.
 const LOOK_NS: u64 = 20_000_000;
@@ -158,7 +158,7 @@ impl<'r, C: Criterion> Hosted<'r, C> {
                     });
                 }
                 match inside.core(task) {
-                    _ if inside.ended.is_some() => Next::Over,
+                    _ if self.is_over() => Next::Over,
                     Some(_) if call.is_none() => Next::GoesOn(inside.kernel.job(ThreadId(task.0))),
                     _ => {
                         inside.placing.waits(task);
@@ -280,9 +280,7 @@ impl<'r, C: Criterion> Hosted<'r, C> {
             inside.kernel.record_unfinished(&mut inside.desk, at);
             inside.ended = Some((at, cut_off));
         }
-        self.over.store(true, Ordering::Release);
-        self.seats.iter().for_each(Seat::call);
-        self.clock.set(1);
+        self.wake_all();
     }
 
     /// The first failure counts, and ends the run.
@@ -305,11 +303,9 @@ impl<'r, C: Criterion> Hosted<'r, C> {
 
     fn with<T>(&self, change: impl FnOnce(&mut Inside<C>) -> T) -> T {
         while !self.turn.try_take() && self.turn.wait() == Wait::NotYet {}
-        let mut inside: MutexGuard<'_, _> = self.inside.lock().unwrap_or_else(PoisonError::into_inner);
-        let changed = change(&mut inside);
-        drop(inside);
-        self.turn.give();
-        changed
+        // Given back after the value within is free again.
+        let _turn = Turn(self);
+        change(&mut self.inside.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// What the run leaves.
@@ -323,6 +319,27 @@ impl<'r, C: Criterion> Hosted<'r, C> {
         }
         let (end, cut_off) = inside.ended.unwrap_or((inside.now, true));
         Ok(Ended { records: inside.desk.records, end, cut_off })
+    }
+}
+
+/// The turn to enter. Where a thread leaves by a panic, the run is over: nobody waits for it.
+struct Turn<'h, 'r, C>(&'h Hosted<'r, C>);
+
+impl<C> Drop for Turn<'_, '_, C> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.wake_all();
+        }
+        self.0.turn.give();
+    }
+}
+
+impl<C> Hosted<'_, C> {
+    /// The run is over, for everybody.
+    fn wake_all(&self) {
+        self.over.store(true, Ordering::Release);
+        self.seats.iter().for_each(Seat::call);
+        self.clock.set(1);
     }
 }
 

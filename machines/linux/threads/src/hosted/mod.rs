@@ -18,7 +18,7 @@ pub use carried::Carried;
 
 use crate::admit::admit_hosted;
 use crate::compute::Pace;
-use crate::coordinate::{ThreadsError, programs};
+use crate::coordinate::{Ran, ThreadsError, programs};
 use crate::counted::Counted;
 use crate::cpus::CpuCores;
 use crate::host::Host;
@@ -30,28 +30,14 @@ use actor::Actor;
 use clock::Clock;
 use entries::{Ended, Hosted};
 use solo_kernel::{Criterion, Kernel, KernelConfig, Visitor, dispatch};
-use solo_model::{CoreId, Experiment, Instant, Record, TaskId};
+use solo_model::{Experiment, TaskId};
 use solo_workload::Program;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 
-/// What came of a run.
-#[derive(Clone, PartialEq, Debug)]
-pub struct HostedRun {
-    /// All records, in the order of time: the kernel's own.
-    pub records: Vec<Record>,
-    /// When it ended.
-    pub end: Instant,
-    /// True where tasks could not finish the jobs that the run waited for, and its longest time was over.
-    pub cut_off: bool,
-    /// Which CPU stood for which core.
-    pub cpus: Vec<(usize, CoreId)>,
-    /// What Linux made of the decisions; or why it does not tell.
-    pub carried: Result<Carried, String>,
-    /// Jobs of which an event was not on a counter all the time.
-    pub multiplexed: u64,
-}
+/// What came of a run, whose records are the kernel's own, and what Linux made of its decisions, or why it does not tell.
+pub type Hosting = (Ran, Result<Carried, String>);
 
 /// Runs the tasks of an experiment as threads under a kernel of this process, until their jobs are done, its time is over or the caller asks to
 /// stop.
@@ -63,7 +49,7 @@ pub fn run(
     host: &Host,
     counted: Option<&Counted>,
     cancelled: &(dyn Fn() -> bool + Sync),
-) -> Result<HostedRun, ThreadsError> {
+) -> Result<Hosting, ThreadsError> {
     struct Under<'e> {
         experiment: &'e Experiment,
         host: &'e Host,
@@ -71,7 +57,7 @@ pub fn run(
         cancelled: &'e (dyn Fn() -> bool + Sync),
     }
     impl Visitor for Under<'_> {
-        type Output = Result<HostedRun, ThreadsError>;
+        type Output = Result<Hosting, ThreadsError>;
         fn visit<C: Criterion>(self) -> Self::Output {
             let Self { experiment, host, counted, cancelled } = self;
             let caps = admit_hosted(experiment, host)?;
@@ -90,7 +76,7 @@ fn play<C: Criterion>(
     host: &Host,
     counted: Option<&Counted>,
     cancelled: &(dyn Fn() -> bool + Sync),
-) -> Result<HostedRun, ThreadsError> {
+) -> Result<Hosting, ThreadsError> {
     let cores = CpuCores::new(priorities::used_cores(experiment), &host.cpus);
     let refused = |what| move |error| ThreadsError::Refused { what, error };
     let clock = Clock::new().map_err(refused("a timer"))?;
@@ -124,12 +110,7 @@ fn play<C: Criterion>(
     let Ended { records, end, cut_off } = hosted.into_ended()?;
     let carried = watched.unwrap_or_else(|_| Err("the clock ended early".to_owned()));
     let carried = carried.map(|switches| Carried::of(&records, &experiment.tasks, &switches, end));
-    Ok(HostedRun {
-        records,
-        end,
-        cut_off,
-        cpus: cores.pairs().to_vec(),
-        carried,
-        multiplexed: multiplexed.load(Ordering::Acquire),
-    })
+    let (cpus, multiplexed) = (cores.pairs().to_vec(), multiplexed.load(Ordering::Acquire));
+    // The schedule is what was decided, whatever Linux tells.
+    Ok((Ran { records, end, cut_off, cpus, no_switches: None, multiplexed }, carried))
 }

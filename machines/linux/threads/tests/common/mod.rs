@@ -1,4 +1,5 @@
 //! What tests of threads share: tasks, locks, this machine for one test at a time.
+#![allow(dead_code, reason = "each test program uses its part")]
 
 use solo_model::experiment::End;
 use solo_model::fixtures::chip;
@@ -73,4 +74,30 @@ pub(crate) fn unfinished(records: &[Record], task: u32) -> Vec<&UnfinishedRecord
         _ => None,
     });
     of.collect()
+}
+
+/// A task that computes in each period.
+pub(crate) fn periodic(name: &str, core: Option<CoreId>, [period, deadline, needs]: [u64; 3]) -> Task {
+    Task {
+        core,
+        deadline: Some(ms(deadline)),
+        work: Work { steps: vec![compute(ms(needs))] },
+        ..Task::new(name, TaskClass::Hard, Release::Periodic { period: ms(period), offset: Duration::ZERO })
+    }
+}
+
+/// Nearly full. At 40 ms the short period has the later deadline: who goes by periods takes the CPU away from the long one.
+pub(crate) fn pair(core: Option<CoreId>) -> [Task; 2] {
+    [periodic("short", core, [40, 40, 15]), periodic("long", core, [80, 70, 45])]
+}
+
+/// Jobs that were done before as many more urgent ones as there are CPUs that had been there for two milliseconds when they began. Beginning is
+/// no sign: for some microseconds Linux lets a less urgent thread have a CPU until another CPU has sent the right one.
+pub(crate) fn against_the_order(records: &[Record], tasks: u32, cpus: usize) -> Vec<(JobRecord, usize)> {
+    let all: Vec<&JobRecord> = (0..tasks).flat_map(|task| jobs(records, task)).collect();
+    let waiting = |late: &JobRecord, job: &JobRecord| {
+        job.deadline < late.deadline && job.release + ms(2) < late.start && late.finish < job.finish
+    };
+    let before = |late: &JobRecord| all.iter().filter(|job| waiting(late, job)).count();
+    all.iter().map(|late| ((*late).clone(), before(late))).filter(|(_, before)| *before >= cpus).collect()
 }
