@@ -1,5 +1,6 @@
 //! What can keep a user's program from running.
 
+use solo_model::Instant;
 use solo_model::text::Printable;
 use solo_qemu::Refusal;
 use std::os::unix::process::ExitStatusExt;
@@ -61,9 +62,44 @@ pub enum ProgramError {
         /// What it had said.
         console: String,
     },
+    /// It can't be simulated, for time does not pass in one of its threads.
+    #[error("the simulated machine can't run thread `{}`: at {at} {why}", Printable(thread))]
+    Timeless {
+        /// The thread.
+        thread: String,
+        /// When, in simulated time.
+        at: Instant,
+        /// Why.
+        why: Timeless,
+    },
     /// What it reported is none.
     #[error("the program's report cannot be read: {0}; is it built with this solo's solo-app?")]
     Report(String),
+}
+
+/// Why simulated time does not pass in a thread: there it passes only where the program tells of it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum Timeless {
+    /// A job ended that had not told what it costs.
+    #[error(
+        "its job ended without telling what it costs, and instructions are not seen there: call simulated_cost(us(..)) or compute(us(..)) in each job, in C solo_simulated_cost or solo_compute; 0 where it costs nothing"
+    )]
+    Untold,
+    /// It looks at the clock for ever.
+    #[error(
+        "it looks at the clock again and again, and no time passes meanwhile: call pause() or compute(us(..)) in such a loop"
+    )]
+    Looks,
+    /// It asks for ever.
+    #[error(
+        "it has asked the kernel {0} times, and no time has passed: call simulated_cost(us(..)) or compute(us(..)) in such a loop"
+    )]
+    Requests(u32),
+    /// It asks for nothing.
+    #[error(
+        "it has run for {0:?} of this machine's time without asking for anything: a loop that waits for another thread calls pause() or compute(us(..)), and ends by wait_next()"
+    )]
+    Silent(time::Duration),
 }
 
 impl From<Refusal> for ProgramError {

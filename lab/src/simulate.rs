@@ -236,7 +236,8 @@ pub(crate) fn outcome_of(
     })
 }
 
-fn end_reason(stop: Stop) -> Option<EndReason> {
+/// Why a run ended, for reports; nothing where its observer stopped it.
+pub(crate) const fn end_reason(stop: Stop) -> Option<EndReason> {
     match stop {
         Stop::JobsDone => Some(EndReason::JobsDone),
         Stop::TimeOver => Some(EndReason::TimeOver),

@@ -103,8 +103,31 @@ fn what_programs_do_not_know_is_said() {
         assert_eq!(output.status.code(), Some(2), "{}", said(&output));
         said(&output)
     };
-    assert!(run(&[]).contains("--on rtos"));
+    assert!(run(&[]).contains("has no Cargo.toml"));
+    assert!(run(&["--on", "linux", "--scheduler", "hosted"]).contains("--scheduler"));
+    assert!(run(&["--on", "linux", "--count", "cycles"]).contains("--count"));
     assert!(run(&["--on", "rtos", "--jobs", "3"]).contains("program.jobs"));
     assert!(run(&["--on", "linux", "--variant", "x"]).contains("for scenarios"));
     assert!(run(&["--on", "linux"]).contains("has no Cargo.toml"));
+}
+
+/// A run is one of a program where its threads' notes lie.
+#[test]
+fn the_run_of_a_program_is_not_repeated_without_the_program() {
+    let place = tempfile::tempdir().unwrap();
+    let scenario = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scenarios/control-and-vision.toml");
+    let run = solo()
+        .current_dir(place.path())
+        .arg("run")
+        .arg(scenario)
+        .args(["--out", "run", "-q"])
+        .output()
+        .unwrap();
+    assert!(place.path().join("run/manifest.json").is_file(), "{}", said(&run));
+    let replay = || solo().current_dir(place.path()).args(["replay", "run"]).output().unwrap();
+    assert_eq!(replay().status.code(), Some(0), "{}", said(&replay()));
+    std::fs::write(place.path().join("run/notes.jsonl"), "").unwrap();
+    let refused = replay();
+    assert_eq!(refused.status.code(), Some(2), "{}", said(&refused));
+    assert!(said(&refused).contains("is the run of a program"), "{}", said(&refused));
 }

@@ -3,6 +3,7 @@
 
 static void watch(void *brake) {
     for (;;) {
+        solo_simulated_cost(SOLO_US(1));
         solo_fire(brake); /* now */
         solo_fire(brake); /* no sooner than 5 ms after the one before: held back */
         solo_fire(brake); /* one is held back: nothing more */
@@ -15,6 +16,7 @@ static void watch(void *brake) {
 static void brake(void *nothing) {
     (void)nothing;
     for (uint64_t job = 0;; job++) {
+        solo_simulated_cost(SOLO_US(2));
         solo_record("braked", job);
         solo_wait_next();
     }

@@ -86,6 +86,7 @@ static void steady(void *shared) {
     for (uint64_t job = 0;; job++) {
         solo_lock(shared);
         solo_unlock(shared);
+        solo_simulated_cost(SOLO_US(5));
         solo_record("steady", job);
         solo_wait_next();
     }
@@ -94,6 +95,7 @@ static void steady(void *shared) {
 static void go_on(void *nothing) {
     (void)nothing;
     for (uint64_t job = 0;; job++) {
+        solo_simulated_cost(SOLO_US(5));
         solo_record("prompt", job);
         solo_wait_next();
     }

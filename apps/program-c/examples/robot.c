@@ -13,6 +13,7 @@ static void sense(void *fresh) {
         for (unsigned at = 0; samples && at < SAMPLES; at++) {
             samples[at] = (unsigned char)job;
         }
+        solo_simulated_cost(SOLO_US(3)); /* what the simulated machine can't see */
         if (counts) {
             solo_record("instructions", solo_counter_read(&executed));
         }
@@ -24,6 +25,7 @@ static void sense(void *fresh) {
 static void steer(void *fresh) {
     for (uint64_t job = 0;; job++) {
         solo_acquire(fresh);
+        solo_simulated_cost(SOLO_US(1));
         solo_record("steered", job);
         solo_wait_next();
     }

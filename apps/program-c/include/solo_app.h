@@ -100,11 +100,16 @@ void solo_fire_after(const solo_trigger *trigger, uint64_t time_ns);
 
 /* The job is done. Returns when the next one is released, at its absolute time: periods do not drift. */
 void solo_wait_next(void);
-/* Leaves the core for so long. */
+/* Leaves the core for so long, at most 100 days. */
 void solo_sleep(uint64_t length_ns);
+/* Computes until the thread has used so much more of a core, at most 100 days. */
+void solo_compute(uint64_t length_ns);
+/* Tells the simulated machine, which does not see instructions, what the thread's own code costs there since it last asked for something;
+ * 0 where it costs nothing. Each job tells it, or computes, or it is refused there. On other machines nothing happens. */
+void solo_simulated_cost(uint64_t cost_ns);
 /* The time since the beginning of the run, in nanoseconds. */
 uint64_t solo_now(void);
-/* Lets an emulator go on with other cores; a loop of more than some microseconds should call it. */
+/* Lets an emulator go on with other cores; a loop of more than some microseconds should call it. 50 ns on the simulated machine. */
 void solo_pause(void);
 /* A number for the report, with time and thread; at most 16,384 are kept. */
 void solo_record(const char *name, uint64_t value);

@@ -16,6 +16,16 @@ pub(crate) extern "C-unwind" fn solo_sleep(length_ns: u64) {
 }
 
 #[unsafe(no_mangle)]
+pub(crate) extern "C-unwind" fn solo_compute(length_ns: u64) {
+    solo_app::compute(Duration::new(length_ns));
+}
+
+#[unsafe(no_mangle)]
+pub(crate) extern "C-unwind" fn solo_simulated_cost(cost_ns: u64) {
+    solo_app::simulated_cost(Duration::new(cost_ns));
+}
+
+#[unsafe(no_mangle)]
 pub(crate) extern "C-unwind" fn solo_now() -> u64 {
     solo_app::now().get()
 }

@@ -1,7 +1,7 @@
 //! A brake: one thread watches the road on one core, and asks another one, on the other core, to brake.
 #![cfg_attr(target_os = "none", no_std, no_main)]
 
-use solo_app::{Periodic, Program, Sporadic, Trigger, ms, record, us, wait_next};
+use solo_app::{Periodic, Program, Sporadic, Trigger, ms, record, simulated_cost, us, wait_next};
 
 solo_app::program!(car);
 
@@ -13,6 +13,7 @@ fn car(program: &mut Program) {
 
 fn watch(brake: Trigger) {
     loop {
+        simulated_cost(us(1));
         brake.fire(); // now
         brake.fire(); // no sooner than 5 ms after the one before: held back
         brake.fire(); // one is held back: nothing more
@@ -24,6 +25,7 @@ fn watch(brake: Trigger) {
 
 fn brake() {
     for job in 0.. {
+        simulated_cost(us(2));
         record("braked", job);
         wait_next();
     }

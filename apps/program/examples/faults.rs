@@ -5,7 +5,8 @@
 
 use core::hint::black_box;
 use solo_app::{
-    Color, Criterion, Mutex, Periodic, Program, Protocol, Scope, alloc_in, ms, record, wait_next,
+    Color, Criterion, Mutex, Periodic, Program, Protocol, Scope, alloc_in, ms, record, simulated_cost, us,
+    wait_next,
 };
 
 solo_app::program!(faults);
@@ -88,6 +89,7 @@ fn never_wait() {
 fn steady(shared: Mutex) {
     for job in 0.. {
         drop(shared.lock());
+        simulated_cost(us(5));
         record("steady", job);
         wait_next();
     }
@@ -95,6 +97,7 @@ fn steady(shared: Mutex) {
 
 fn go_on() {
     for job in 0.. {
+        simulated_cost(us(5));
         record("prompt", job);
         wait_next();
     }

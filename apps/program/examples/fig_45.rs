@@ -3,7 +3,7 @@
 #![cfg_attr(target_os = "none", no_std, no_main)]
 #![allow(unsafe_code)] // a name that is not mangled
 
-use solo_app::{Instructions, PerfMon, Periodic, Program, ms, record, wait_next};
+use solo_app::{Instructions, PerfMon, Periodic, Program, ms, record, simulated_cost, us, wait_next};
 
 /// So many releases.
 const RELEASES: u64 = 200;
@@ -22,6 +22,7 @@ fn func() {
     }
     for job in 0.. {
         do_work(job);
+        simulated_cost(us(1));
         if let Some(counter) = &mut counter {
             record("instructions", fig_45_read(counter));
         }

@@ -18,6 +18,7 @@ fn sense(fresh: Semaphore) {
     executed.iter_mut().for_each(PerfMon::start);
     for job in 0.. {
         samples.fill(job);
+        solo_app::simulated_cost(solo_app::us(3)); // what the simulated machine can't see
         executed.iter_mut().for_each(|counter| record("instructions", counter.read()));
         fresh.release();
         wait_next();
@@ -27,6 +28,7 @@ fn sense(fresh: Semaphore) {
 fn steer(fresh: Semaphore) {
     for job in 0.. {
         fresh.acquire();
+        solo_app::simulated_cost(solo_app::us(1));
         record("steered", job);
         wait_next();
     }

@@ -11,6 +11,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use solo_bare::rtos::program::{Body, Declared};
+use solo_model::check::LONGEST;
 use solo_model::experiment::End;
 use solo_model::fixtures::{cache, chip};
 use solo_model::isolation::{ColorOwner, Coloring};
@@ -201,9 +202,9 @@ impl Trigger {
         self.fire_after(Duration::ZERO);
     }
 
-    /// The same, so much later. One such request is kept at a time, the first to come; [`Trigger::fire`] does not wait for it.
+    /// The same, so much later, at most 100 days. One such request is kept at a time, the first to come; [`Trigger::fire`] does not wait for it.
     pub fn fire_after(self, time: Duration) {
-        system::trigger(self.0, time);
+        system::trigger(self.0, time.min(LONGEST));
     }
 }
 

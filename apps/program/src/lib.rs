@@ -5,6 +5,7 @@
 //!
 //! * boots on x86-64 and on 64-bit Arm, linked with Solocore's kernel: `solo run FOLDER --on rtos`, `--on rtos-arm64`
 //! * runs as a process: `solo run FOLDER --on linux`, or plain `cargo run`
+//! * runs on the simulated machine, where its jobs tell what they cost: `solo run FOLDER`
 //!
 //! ```no_run
 //! use solo_app::{Periodic, Program, ms, record, wait_next};
@@ -42,6 +43,7 @@ pub use counters::{Cycles, Event, Instructions, LastLevelMisses, PerfMon};
 pub use declare::{Parameters, Periodic, Program, Sporadic, Thread, Trigger};
 pub use locks::{Guard, Lock, Mutex, Protocol, Semaphore};
 pub use memory::{AllocationError, Block, alloc, alloc_in};
+use solo_model::check::LONGEST;
 pub use solo_model::{Color, CoreId, Criterion, Duration, Instant, Scope};
 
 #[doc(hidden)]
@@ -90,16 +92,30 @@ pub fn wait_next() {
 }
 
 /// Lets an emulator go on with other cores; a hint to a processor. QEMU's instruction clock executes one core until its next
-/// interrupt is due unless that core pauses, and all cores have one time: a long loop without a pause delays the others there.
+/// interrupt is due unless that core pauses, and all cores have one time: a long loop without a pause delays the others there. On the
+/// simulated machine a pause takes 50 ns, and no time passes in a loop without one.
 #[inline]
 pub fn pause() {
     system::pause();
 }
 
-/// Leaves the core for so long; the job goes on afterwards.
+/// Leaves the core for so long, at most 100 days; the job goes on afterwards.
 #[inline]
 pub fn sleep(length: Duration) {
-    system::sleep(length);
+    system::sleep(length.min(LONGEST));
+}
+
+/// Computes until the thread has used so much more of a core, at most 100 days: the step `compute` of scenarios, on every machine.
+pub fn compute(length: Duration) {
+    system::compute(length.min(LONGEST));
+}
+
+/// Tells the simulated machine, which does not see instructions, what the thread's own code costs there since it last asked for
+/// something; a time of zero tells that it costs nothing. Each job tells it, or [computes](compute), or it is refused there. On other
+/// machines this does nothing: the code takes its time.
+#[inline]
+pub fn simulated_cost(cost: Duration) {
+    system::simulated_cost(cost.min(LONGEST));
 }
 
 /// The time since the beginning of the run.

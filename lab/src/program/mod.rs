@@ -1,11 +1,14 @@
-//! Running a user's program that stands on `solo-app`: built by Cargo, booted with the kernel it is linked with or run as a process
-//! of this Linux, into a run directory.
+//! Running a user's program that stands on `solo-app`: built by Cargo, booted with the kernel it is linked with, run as a process
+//! of this Linux or on the simulated machine, into a run directory.
 
 mod cargo;
+mod process;
+mod simulated;
 
-pub use crate::program_error::ProgramError;
+pub use crate::program_error::{ProgramError, Timeless};
 use crate::{Control, LabError, Origin, Step, simulate};
 use cargo::Wanted;
+use process::{LIMIT, Process};
 use serde::Serialize;
 use solo_model::experiment::End;
 use solo_model::text::{Printable, Unnumbered};
@@ -17,17 +20,11 @@ use solo_report::run::Tier;
 use solo_report::{EndReason, EndedTask, FinishedRun, Manifest, RunEnd, RunWriter, Shortfalls};
 use solo_store::{Folder, read};
 use std::path::Path;
-use std::process::{Command, Stdio};
-use std::time;
 
 /// The file with what threads noted, a line each.
 pub const NOTES: &str = "notes.jsonl";
 /// Far above what the longest program tells.
 const LARGEST_REPORT: u64 = 1 << 30;
-/// How long a process may take, and an emulated machine, in time of the host.
-const LIMIT: time::Duration = time::Duration::from_secs(120);
-/// How often a process is looked at.
-const GLANCE: time::Duration = time::Duration::from_millis(20);
 
 /// What runs a program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -36,6 +33,8 @@ pub enum ProgramMachine {
     Metal(InstructionSet),
     /// This Linux, as a process.
     Linux,
+    /// The simulated machine, beside a process whose threads tell what they cost.
+    Simulated,
 }
 
 /// A thread that made a mistake and ended, while the others went on.
@@ -76,6 +75,7 @@ pub struct ProgramRun {
     experiment: Experiment,
     records: Vec<Record>,
     end: Instant,
+    reason: EndReason,
     /// Threads that ended because of a mistake.
     pub ended: Vec<EndedThread>,
     notes: Vec<Note>,
@@ -95,6 +95,7 @@ impl ProgramRun {
         match machine {
             ProgramMachine::Metal(set) => Self::boot(folder, set, control),
             ProgramMachine::Linux => Self::process(folder, control),
+            ProgramMachine::Simulated => Self::simulated(folder, control),
         }
     }
 
@@ -125,6 +126,7 @@ impl ProgramRun {
         Ok(Self {
             machine: ProgramMachine::Metal(set),
             host: format!("{}, {}", look.emulator, simulate::host()),
+            reason: declared_end(&experiment),
             experiment,
             records,
             end: report.end.at,
@@ -145,6 +147,30 @@ impl ProgramRun {
         let bytes = read::bytes(&path, LARGEST_REPORT)?;
         let host = format!("threads of a process; {}", simulate::host());
         Ok(decode(&bytes, host).map_err(ProgramError::Report)?)
+    }
+
+    fn simulated(folder: &Path, control: &Control<'_>) -> Result<Self, LabError> {
+        control.progress.step(Step::Program);
+        let program = cargo::build(folder, &Wanted { target: None, flags: &[] })?;
+        let ran = simulated::run(&program, control)?;
+        let ended = |(at, task, fault): (Instant, TaskId, String)| EndedThread {
+            thread: name(&ran.experiment, task),
+            at_ns: at.get(),
+            fault,
+            place: None,
+        };
+        Ok(Self {
+            machine: ProgramMachine::Simulated,
+            host: simulate::host(),
+            ended: ran.ended.into_iter().map(ended).collect(),
+            records: ran.records,
+            end: ran.outcome.end,
+            reason: simulate::end_reason(ran.outcome.stop).ok_or(LabError::Interrupted)?,
+            experiment: ran.experiment,
+            notes: ran.notes,
+            notes_dropped: ran.notes_dropped,
+            dropped: 0,
+        })
     }
 
     /// What the program declared.
@@ -191,6 +217,7 @@ impl ProgramRun {
             ProgramMachine::Metal(InstructionSet::X86_64) => "rtos",
             ProgramMachine::Metal(InstructionSet::Arm64) => "rtos-arm64",
             ProgramMachine::Linux => "linux",
+            ProgramMachine::Simulated => "sim",
         };
         let mut manifest =
             Manifest { host: self.host.clone(), machine: machine.into(), ..origin.manifest(experiment) };
@@ -202,10 +229,7 @@ impl ProgramRun {
             .with_warnings(move |_| ended.iter().map(EndedThread::to_string).collect());
         self.records.iter().try_for_each(|record| writer.write(record))?;
         folder.write(NOTES, self.lines().as_bytes())?;
-        let reason = match experiment.end {
-            End::At(_) => EndReason::TimeOver,
-            End::Jobs(_) => EndReason::JobsDone,
-        };
+        let reason = self.reason;
         let (shortfalls, heard, curves) = (Shortfalls::default(), Vec::new(), Vec::new());
         Ok(writer.finish(RunEnd {
             end: self.end,
@@ -251,6 +275,14 @@ impl std::fmt::Display for EndedThread {
     }
 }
 
+/// How a run ends that ends as it was declared to.
+const fn declared_end(experiment: &Experiment) -> EndReason {
+    match experiment.end {
+        End::At(_) => EndReason::TimeOver,
+        End::Jobs(_) => EndReason::JobsDone,
+    }
+}
+
 fn name(experiment: &Experiment, task: TaskId) -> String {
     experiment.tasks.get(task.index()).map_or_else(|| "?".to_owned(), |task| task.name.clone())
 }
@@ -263,41 +295,16 @@ fn thread(experiment: &Experiment, killed: &Killed, place: Option<String>) -> En
     EndedThread { thread: name(experiment, killed.task), at_ns: killed.at.get(), fault, place }
 }
 
-/// Runs a process until it ends, the caller wants it to stop, or its time is over.
+/// Runs a process to its end.
 fn run_process(program: &Path, report: &Path, control: &Control<'_>) -> Result<(), LabError> {
-    let cargo = |error: std::io::Error| ProgramError::Cargo(Unnumbered(&error).to_string());
-    let console = tempfile::tempfile().map_err(cargo)?;
-    let mut command = Command::new(program);
-    command.env(REPORT_VARIABLE, report).stdin(Stdio::null());
-    command.stderr(console.try_clone().map_err(cargo)?).stdout(console.try_clone().map_err(cargo)?);
-    let mut child = command.spawn().map_err(cargo)?;
-    let began = time::Instant::now();
-    let said = || {
-        use std::io::{Read, Seek};
-        let (mut text, mut console) = (String::new(), &console);
-        let _ = console.rewind().and_then(|()| console.take(1 << 16).read_to_string(&mut text));
-        text.trim_end().to_owned()
-    };
-    loop {
-        if let Some(status) = child.try_wait().map_err(cargo)? {
-            if status.success() {
-                return Ok(());
-            }
-            let told = read::bytes(report, LARGEST_REPORT).ok().and_then(|bytes| refusal(&bytes));
-            let ended = || ProgramError::Ended { status, console: said() };
-            return Err(told.map_or_else(ended, ProgramError::from).into());
-        }
-        let late = began.elapsed() > LIMIT;
-        if late || control.cancel.requested() {
-            let _ = child.kill();
-            let _ = child.wait();
-            return Err(match late {
-                true => ProgramError::TimeLimit { limit: LIMIT, console: said() }.into(),
-                false => LabError::Interrupted,
-            });
-        }
-        std::thread::sleep(GLANCE);
+    let mut process = Process::start(program, (REPORT_VARIABLE, report.as_os_str()))?;
+    let status = process.wait(control)?;
+    if status.success() {
+        return Ok(());
     }
+    let told = read::bytes(report, LARGEST_REPORT).ok().and_then(|bytes| refusal(&bytes));
+    let ended = || ProgramError::Ended { status, console: process.said() };
+    Err(told.map_or_else(ended, ProgramError::from).into())
 }
 
 /// What a process wrote down of its run.
@@ -325,6 +332,6 @@ fn decode(bytes: &[u8], host: String) -> Result<ProgramRun, String> {
     let (experiment, end) = program.zip(end).ok_or("it has no beginning or no end")?;
     let ended = killed.iter().map(|killed| thread(&experiment, killed, None)).collect();
     let machine = ProgramMachine::Linux;
-    let (end, dropped) = (end.at, end.dropped);
-    Ok(ProgramRun { machine, host, experiment, records, end, ended, notes, notes_dropped, dropped })
+    let (reason, end, dropped) = (declared_end(&experiment), end.at, end.dropped);
+    Ok(ProgramRun { machine, host, experiment, records, end, reason, ended, notes, notes_dropped, dropped })
 }

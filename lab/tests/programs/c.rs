@@ -1,6 +1,6 @@
 //! Programs in C: the same threads as in Rust, the same mistakes, the same schedule. Without clang these tests are skipped.
 
-use crate::{BRAKE, METAL, ROBOT, check, jobs, program, run};
+use crate::{BRAKE, ROBOT, check, jobs, machines, program, run};
 use solo_lab::program::{ProgramError, ProgramMachine, ProgramRun};
 use solo_lab::{Cancel, Control, LabError};
 use solo_model::Record;
@@ -43,7 +43,7 @@ fn the_robot_in_c_does_what_the_robot_in_rust_does() {
     let place = tempfile::tempdir().unwrap();
     let Some(folder) = in_c(place.path(), "robot-in-c", C_ROBOT) else { return };
     let rust = program(place.path(), "robot-in-rust", ROBOT);
-    for machine in METAL.map(ProgramMachine::Metal).into_iter().chain([ProgramMachine::Linux]) {
+    for machine in machines() {
         let Some(c) = run(&folder, machine) else { continue };
         assert_eq!(c.ended, [], "{machine:?}");
         let notes = c.notes();
@@ -69,12 +69,11 @@ fn sporadic_threads_in_c_are_released_as_in_rust() {
     let place = tempfile::tempdir().unwrap();
     let Some(folder) = in_c(place.path(), "brake-in-c", C_BRAKE) else { return };
     let rust = program(place.path(), "brake-in-rust", BRAKE);
-    for set in METAL {
-        let machine = ProgramMachine::Metal(set);
+    for machine in machines().filter(|machine| *machine != ProgramMachine::Linux) {
         let (Some(c), Some(rust)) = (run(&folder, machine), run(&rust, machine)) else { continue };
-        assert_eq!(c.experiment().tasks, rust.experiment().tasks, "{set}");
-        assert!(jobs(&c, "brake").len() >= 58, "{set}");
-        assert_eq!(schedule(&c), schedule(&rust), "{set}");
+        assert_eq!(c.experiment().tasks, rust.experiment().tasks, "{machine:?}");
+        assert!(jobs(&c, "brake").len() >= 58, "{machine:?}");
+        assert_eq!(schedule(&c), schedule(&rust), "{machine:?}");
     }
 }
 
@@ -92,10 +91,10 @@ const ENDED: [(&str, &str, &str); 6] = [
 fn a_mistake_in_c_ends_its_thread_alone() {
     let place = tempfile::tempdir().unwrap();
     let Some(folder) = in_c(place.path(), "faults-in-c", C_FAULTS) else { return };
-    for machine in METAL.map(ProgramMachine::Metal).into_iter().chain([ProgramMachine::Linux]) {
+    for machine in machines() {
         let Some(run) = run(&folder, machine) else { continue };
         let mut expected = ENDED.to_vec();
-        if machine != ProgramMachine::Linux {
+        if let ProgramMachine::Metal(_) = machine {
             expected.extend([
                 ("overruns its stack", "stack overflow", "recurse"),
                 ("jumps to null", "jump to nowhere", "jump_to_null"),
@@ -162,7 +161,7 @@ fn what_c_declares_that_cannot_be_is_refused_in_words() {
         "core 99",
     ];
     let control = Control { progress: &(), cancel: Cancel::new() };
-    for machine in METAL.map(ProgramMachine::Metal).into_iter().chain([ProgramMachine::Linux]) {
+    for machine in machines() {
         match ProgramRun::run(&folder, machine, &control) {
             Err(LabError::Program(ProgramError::Declared(reason))) => {
                 words

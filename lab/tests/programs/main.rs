@@ -1,7 +1,8 @@
-//! Programs that stand on solo-app: the same source on both kernels and as a process of Linux. Without an emulator, a target or the
+//! Programs that stand on solo-app: the same source on both kernels, as a process of Linux and on the simulated machine. Without an emulator, a target or the
 //! rights for real-time threads a test prints why it is skipped.
 
 mod c;
+mod simulated;
 
 use solo_lab::metal::InstructionSet;
 use solo_lab::program::{EndedThread, ProgramError, ProgramMachine, ProgramRun};
@@ -11,6 +12,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const METAL: [InstructionSet; 2] = InstructionSet::ALL;
+
+/// All that runs programs.
+fn machines() -> impl Iterator<Item = ProgramMachine> {
+    METAL.map(ProgramMachine::Metal).into_iter().chain([ProgramMachine::Linux, ProgramMachine::Simulated])
+}
 
 /// A folder with an example of solo-app as a program of its own.
 fn program(place: &Path, name: &str, main: &str) -> PathBuf {
@@ -59,10 +65,10 @@ fn jobs<'r>(run: &'r ProgramRun, thread: &str) -> Vec<&'r JobRecord> {
 const ROBOT: &str = include_str!("../../../apps/program/examples/robot.rs");
 
 #[test]
-fn one_source_runs_on_both_kernels_and_as_a_process() {
+fn one_source_runs_on_both_kernels_as_a_process_and_in_simulated_time() {
     let place = tempfile::tempdir().unwrap();
     let folder = program(place.path(), "robot", ROBOT);
-    for machine in METAL.map(ProgramMachine::Metal).into_iter().chain([ProgramMachine::Linux]) {
+    for machine in machines() {
         let Some(run) = run(&folder, machine) else { continue };
         assert_eq!(run.ended, [], "{machine:?}");
         for thread in ["sense", "steer"] {
@@ -82,6 +88,7 @@ fn one_source_runs_on_both_kernels_and_as_a_process() {
                 assert!(counted.least > 1000 && counted.greatest > 20 * counted.least, "{counted:?}");
             }
             ProgramMachine::Linux => {}
+            ProgramMachine::Simulated => assert_eq!(counted, None),
         }
     }
 }
@@ -94,13 +101,13 @@ const BRAKE: &str = include_str!("../../../apps/program/examples/brake.rs");
 fn sporadic_threads_are_released_as_they_are_asked_for() {
     let place = tempfile::tempdir().unwrap();
     let folder = program(place.path(), "brake", BRAKE);
-    for machine in METAL.map(ProgramMachine::Metal).into_iter().chain([ProgramMachine::Linux]) {
+    for machine in machines() {
         let Some(run) = run(&folder, machine) else { continue };
         assert_eq!(run.ended, [], "{machine:?}");
         let jobs = jobs(&run, "brake");
         // A host that lets a process wait merges what was asked for meanwhile: there only distances are promised.
         let (all, again) = match machine {
-            ProgramMachine::Metal(_) => (58, 19),
+            ProgramMachine::Metal(_) | ProgramMachine::Simulated => (58, 19),
             ProgramMachine::Linux => (40, 10),
         };
         assert!(jobs.len() >= all, "{machine:?}: {} jobs", jobs.len());
@@ -109,7 +116,7 @@ fn sporadic_threads_are_released_as_they_are_asked_for() {
         assert!(gaps.iter().all(|gap| *gap >= 5_000_000), "{machine:?}: {gaps:?}");
         let held = gaps.iter().filter(|gap| **gap == 5_000_000).count();
         assert!(held >= again, "{machine:?}: {held} were held back: {gaps:?}");
-        if let ProgramMachine::Metal(_) = machine {
+        if machine != ProgramMachine::Linux {
             let late = jobs.iter().map(|job| job.start.since(job.release)).max().unwrap();
             assert!(late < Duration::from_micros(50), "{machine:?}: a job began {late} after its release");
         }
@@ -258,16 +265,18 @@ fn a_mistake_ends_its_thread_alone_and_the_report_says_which_and_where() {
 fn a_panic_ends_one_thread_of_a_process_too() {
     let place = tempfile::tempdir().unwrap();
     let folder = program(place.path(), "faults-of-linux", FAULTS);
-    let Some(run) = run(&folder, ProgramMachine::Linux) else { return };
-    let expected = [
-        ("divides by zero", "attempt to divide by zero", "main.rs:"),
-        ("wants more than there is", "no 20000 bytes in one piece are left", "main.rs:"),
-        ("wants a color that nobody has", "no thread of this program has color 31", "main.rs:"),
-        ("takes what it did not declare", "not declared to use", ""),
-        ("dies with a mutex", "with a mutex", "main.rs:"),
-    ];
-    check(&run.ended, &expected, "linux");
-    assert!(jobs(&run, "steady").len() > 1 && jobs(&run, "prompt").len() > 1);
+    for machine in [ProgramMachine::Linux, ProgramMachine::Simulated] {
+        let Some(run) = run(&folder, machine) else { continue };
+        let expected = [
+            ("divides by zero", "attempt to divide by zero", "main.rs:"),
+            ("wants more than there is", "no 20000 bytes in one piece are left", "main.rs:"),
+            ("wants a color that nobody has", "no thread of this program has color 31", "main.rs:"),
+            ("takes what it did not declare", "not declared to use", ""),
+            ("dies with a mutex", "with a mutex", "main.rs:"),
+        ];
+        check(&run.ended, &expected, &format!("{machine:?}"));
+        assert!(jobs(&run, "steady").len() > 1 && jobs(&run, "prompt").len() > 1, "{machine:?}");
+    }
 }
 
 fn check(ended: &[EndedThread], expected: &[(&str, &str, &str)], machine: &str) {
@@ -283,13 +292,13 @@ fn check(ended: &[EndedThread], expected: &[(&str, &str, &str)], machine: &str) 
 }
 
 #[test]
-fn the_instruction_clock_makes_runs_equal() {
+fn the_instruction_clock_and_simulated_time_make_runs_equal() {
     let place = tempfile::tempdir().unwrap();
     let folder = program(place.path(), "twice", ROBOT);
-    for set in METAL {
-        let machine = ProgramMachine::Metal(set);
+    for machine in machines().filter(|machine| *machine != ProgramMachine::Linux) {
         let (Some(first), Some(second)) = (run(&folder, machine), run(&folder, machine)) else { continue };
-        assert_eq!(first.records(), second.records(), "{set}");
+        assert_eq!(first.records(), second.records(), "{machine:?}");
+        assert_eq!(first.notes(), second.notes(), "{machine:?}");
     }
 }
 
@@ -313,7 +322,7 @@ fn what_a_program_declares_that_cannot_be_is_refused_in_words() {
         "has no priority",
     ];
     let control = Control { progress: &(), cancel: Cancel::new() };
-    for machine in METAL.map(ProgramMachine::Metal).into_iter().chain([ProgramMachine::Linux]) {
+    for machine in machines() {
         match ProgramRun::run(&folder, machine, &control) {
             Err(LabError::Program(ProgramError::Declared(reason))) => {
                 words.iter().for_each(|words| assert!(reason.contains(words), "{machine:?}: {reason}"));

@@ -11,6 +11,7 @@ use crate::meter::{Meter, Reading};
 use crate::modulation::Modulation;
 use crate::occupancy::Held;
 use crate::outcome::{Exhausted, SimError, SimulationEnd, Stop};
+use crate::source::{RemoteBody, Source};
 use crate::space::Spaces;
 use crate::stand_ins::StandIns;
 use crate::ways::{PageLocks, WayControl};
@@ -68,19 +69,31 @@ pub fn run_with_faults(
     faults: Faults,
 ) -> Result<SimulationEnd, SimError> {
     admissible(experiment, traces)?;
-    dispatched(experiment, traces, observer, (faults, StandIns::default()))
+    dispatched(experiment, traces, None, observer, (faults, StandIns::default()))
 }
 
 /// Whoever builds an experiment may build any: behind this its numbers are taken for granted.
 fn admissible(experiment: &Experiment, traces: &[Arc<TraceImage>]) -> Result<(), SimError> {
-    experiment.check().map_err(SimError::Implausible)?;
     // Its tasks take steps, and no step asks for a job.
     experiment.check_released().map_err(SimError::Implausible)?;
+    admissible_in_any_case(experiment, traces.len())
+}
+
+/// The same of tasks that do bodies, so many.
+pub(crate) fn admissible_bodies(experiment: &Experiment, given: usize) -> Result<(), SimError> {
+    if given != experiment.tasks.len() {
+        return Err(SimError::Bodies { tasks: experiment.tasks.len(), given });
+    }
+    admissible_in_any_case(experiment, 0)
+}
+
+fn admissible_in_any_case(experiment: &Experiment, recordings: usize) -> Result<(), SimError> {
+    experiment.check().map_err(SimError::Implausible)?;
     if let Some(event) = experiment.unknown_event() {
         return Err(SimError::UnknownEvent(event));
     }
-    if traces.len() != experiment.traces.len() {
-        return Err(SimError::Recordings { named: experiment.traces.len(), given: traces.len() });
+    if recordings != experiment.traces.len() {
+        return Err(SimError::Recordings { named: experiment.traces.len(), given: recordings });
     }
     experiment.platform.check().map_err(SimError::Implausible)
 }
@@ -97,7 +110,7 @@ pub fn run_under<C: Criterion>(
     instead: StandIns,
 ) -> Result<SimulationEnd, SimError> {
     admissible(experiment, traces)?;
-    Ok(Engine::<C>::new(experiment, traces, instead)?.run(observer))
+    Ok(Engine::<C>::new(experiment, traces, None, instead)?.run(observer))
 }
 
 /// Runs an experiment as [`run`] does, with `instead` of what it listens to.
@@ -111,7 +124,7 @@ pub fn run_instead(
     instead: StandIns,
 ) -> Result<SimulationEnd, SimError> {
     admissible(experiment, traces)?;
-    dispatched(experiment, traces, observer, (Faults::default(), instead))
+    dispatched(experiment, traces, None, observer, (Faults::default(), instead))
 }
 
 /// The same of an experiment that this crate has built itself: its jobs may be shorter than those that anybody else may ask for.
@@ -122,19 +135,24 @@ pub(crate) fn run_own(
     faults: Faults,
 ) -> Result<SimulationEnd, SimError> {
     experiment.platform.check().map_err(SimError::Implausible)?;
-    dispatched(experiment, traces, observer, (faults, StandIns::default()))
+    dispatched(experiment, traces, None, observer, (faults, StandIns::default()))
 }
 
+/// The code of each thread, where tasks don't take steps.
+type Bodies<'b> = Vec<Box<dyn RemoteBody + 'b>>;
+
 /// Runs under the criterion that the experiment names, with what goes wrong and what stands in.
-fn dispatched(
+pub(crate) fn dispatched(
     experiment: &Experiment,
     traces: &[Arc<TraceImage>],
+    bodies: Option<Bodies<'_>>,
     observer: &mut dyn Observer,
     (faults, instead): (Faults, StandIns),
 ) -> Result<SimulationEnd, SimError> {
     struct Visit<'a> {
         experiment: &'a Experiment,
         traces: &'a [Arc<TraceImage>],
+        bodies: Option<Bodies<'a>>,
         observer: &'a mut dyn Observer,
         faults: Faults,
         instead: StandIns,
@@ -142,18 +160,18 @@ fn dispatched(
     impl solo_schedule::Visitor for Visit<'_> {
         type Output = Result<SimulationEnd, SimError>;
         fn visit<C: Criterion>(self) -> Self::Output {
-            let mut engine = Engine::<C>::new(self.experiment, self.traces, self.instead)?;
+            let mut engine = Engine::<C>::new(self.experiment, self.traces, self.bodies, self.instead)?;
             engine.faults = Injected::new(self.faults);
             Ok(engine.run(self.observer))
         }
     }
-    let visit = Visit { experiment, traces, observer, faults, instead };
+    let visit = Visit { experiment, traces, bodies, observer, faults, instead };
     solo_schedule::dispatch(experiment.policy.criterion, visit)
 }
 
 /// What a thread has to go on with when it gets a core again.
-pub(crate) struct ThreadContext {
-    pub(crate) program: Program,
+pub(crate) struct ThreadContext<'b> {
+    pub(crate) source: Source<'b>,
     /// What comes before the next operation: an access that found no free miss register, or the next line to be flushed.
     pub(crate) again: Option<Again>,
     /// What it empties caches of, while it does.
@@ -162,7 +180,7 @@ pub(crate) struct ThreadContext {
     pub(crate) left: (Picoseconds, RelativeSpeed),
     /// Instructions left over from an interruption, and of which phase they are.
     pub(crate) burst: Option<(u64, u16)>,
-    /// The job that `program` is at, or will begin with.
+    /// The job that it is at, or will begin with.
     pub(crate) job: JobIndex,
     /// The pages that it loads to lock them, and how many of their lines it has loaded, while it does.
     pub(crate) locking: Option<(PageGroup, usize)>,
@@ -189,7 +207,7 @@ pub(crate) struct Engine<'e, C: Criterion> {
     exhausted: Vec<Exhausted>,
     pub(crate) cores: Vec<SimCore>,
     pub(crate) agenda: Agenda,
-    pub(crate) threads: Vec<ThreadContext>,
+    pub(crate) threads: Vec<ThreadContext<'e>>,
     pub(crate) accesses: u64,
     sampled: Vec<SignalCounts>,
     next_sample: Picoseconds,
@@ -218,21 +236,34 @@ pub(crate) struct Engine<'e, C: Criterion> {
     modulation: Modulation,
     /// A scheduler reads what is held of caches, divides them, or slows cores.
     attached: bool,
+    /// A body that runs elsewhere gave the run up.
+    pub(crate) abandoned: bool,
 }
 
 /// Progress is told after so many records: of an idle stretch, whose samples are all there is, several times a second.
 const PROGRESS_EVERY: u64 = 64;
 
 /// A thread for each task, before its first job.
-fn threads_of(experiment: &Experiment, traces: &[Arc<TraceImage>]) -> Result<Vec<ThreadContext>, SimError> {
+fn threads_of<'e>(
+    experiment: &'e Experiment,
+    traces: &[Arc<TraceImage>],
+    bodies: Option<Bodies<'e>>,
+) -> Result<Vec<ThreadContext<'e>>, SimError> {
     let line = experiment.platform.line();
+    let mut bodies = bodies.into_iter().flatten();
     let mut threads = Vec::with_capacity(experiment.tasks.len());
     for (index, task) in experiment.tasks.iter().enumerate() {
         let id = TaskId(u32::try_from(index).unwrap_or(u32::MAX));
-        let program = Program::new(&task.work, id, &experiment.buffers, line, experiment.seed, traces)
-            .map_err(|error| SimError::Work { task: task.name.clone(), error })?;
+        let steps = || {
+            Program::new(&task.work, id, &experiment.buffers, line, experiment.seed, traces)
+                .map_err(|error| SimError::Work { task: task.name.clone(), error })
+        };
+        let source = match bodies.next() {
+            Some(body) => Source::Body { body, ends_job: false },
+            None => Source::Steps(steps()?),
+        };
         threads.push(ThreadContext {
-            program,
+            source,
             again: None,
             flushing: None,
             left: (Picoseconds::ZERO, RelativeSpeed::REFERENCE),
@@ -251,6 +282,7 @@ impl<'e, C: Criterion> Engine<'e, C> {
     fn new(
         experiment: &'e Experiment,
         traces: &[Arc<TraceImage>],
+        bodies: Option<Bodies<'e>>,
         instead: StandIns,
     ) -> Result<Self, SimError> {
         let platform = &experiment.platform;
@@ -286,7 +318,7 @@ impl<'e, C: Criterion> Engine<'e, C> {
             spaces,
             cores,
             agenda: Agenda::new(platform.cores.len()),
-            threads: threads_of(experiment, traces)?,
+            threads: threads_of(experiment, traces, bodies)?,
             accesses: 0,
             sampled: vec![SignalCounts::ZERO; platform.cores.len()],
             next_sample: experiment.sample_every.picoseconds(),
@@ -304,6 +336,7 @@ impl<'e, C: Criterion> Engine<'e, C> {
             kernel_memory,
             modulation: Modulation::new(platform.cores.len()),
             attached,
+            abandoned: false,
         })
     }
 
@@ -317,6 +350,9 @@ impl<'e, C: Criterion> Engine<'e, C> {
                 && let ControlFlow::Break(stop) = self.hand_over(observer)
             {
                 break stop;
+            }
+            if self.abandoned {
+                break Stop::Interrupted;
             }
             if self.tasks_left == 0 && self.ends_by_jobs {
                 break Stop::JobsDone;
@@ -546,13 +582,23 @@ impl<'e, C: Criterion> Engine<'e, C> {
     /// The heap of a thread has not what it asks for: it ends, and nobody else.
     #[inline(never)]
     pub(crate) fn exhaust(&mut self, index: usize, thread: ThreadId, error: HeapError) {
-        let (task, at) = (TaskId(thread.0), instant(self.cores[index].time));
+        let (task, at) = (TaskId(thread.0), self.now_of(index));
         self.exhausted.push(Exhausted { task, at, error });
+        self.exit_thread(index, thread);
+    }
+
+    /// The time that a core has come to.
+    pub(crate) fn now_of(&self, index: usize) -> Instant {
+        instant(self.cores[index].time)
+    }
+
+    /// The thread of a core ends, with its job.
+    pub(crate) fn exit_thread(&mut self, index: usize, thread: ThreadId) {
         if let Some(heaps) = &mut self.heaps {
             heaps.end_job(thread);
         }
         // No job of it comes after this one.
-        if let Some(left) = self.jobs_left.get_mut(task.index()) {
+        if let Some(left) = self.jobs_left.get_mut(thread.index()) {
             *left = (*left).min(1);
         }
         self.enter_kernel(index, |kernel, hardware, core, now| kernel.exit(hardware, core, now));

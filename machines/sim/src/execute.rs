@@ -6,6 +6,7 @@ use crate::burst::Burst;
 use crate::core::{Activity, Watch};
 use crate::engine::Engine;
 use crate::memory::{AccessKind, PhysicalAddress};
+use crate::source::Source;
 use solo_hal::PageGroup;
 use solo_model::{BufferId, Bytes, Color, CoreId, Duration, JobIndex, Picoseconds, Signal, ThreadId};
 use solo_schedule::Criterion;
@@ -102,7 +103,9 @@ impl<C: Criterion> Engine<'_, C> {
         if context.at_boundary {
             context.at_boundary = false;
             context.moved = context.may_take_no_time;
-            context.program.begin_job(context.job);
+            if let Source::Steps(program) = &mut context.source {
+                program.begin_job(context.job);
+            }
             if self.locks.is_some() {
                 self.kernel.begin_job(&mut self.hardware, CoreId(index as u16));
                 self.change_locks(index, thread);
@@ -116,14 +119,12 @@ impl<C: Criterion> Engine<'_, C> {
         if self.comes_first(index, thread) {
             return true;
         }
-        let context = &mut self.threads[thread.index()];
-        match context.program.next() {
+        let Source::Steps(program) = &mut self.threads[thread.index()].source else {
+            return self.ask_body(index, thread);
+        };
+        match program.next() {
             Some(Op::Compute(length)) => {
-                let core = &mut self.cores[index];
-                let left = core.speed.time(length.picoseconds());
-                if !left.is_zero() {
-                    core.activity = Activity::Computing { left };
-                }
+                self.begin_compute(index, length);
                 true
             }
             Some(Op::Execute { instructions, phase, .. }) => {
@@ -209,10 +210,19 @@ impl<C: Criterion> Engine<'_, C> {
         }
     }
 
+    /// Lets a core compute for so long on a core of the reference's speed.
+    pub(crate) fn begin_compute(&mut self, index: usize, length: Duration) {
+        let core = &mut self.cores[index];
+        let left = core.speed.time(length.picoseconds());
+        if !left.is_zero() {
+            core.activity = Activity::Computing { left };
+        }
+    }
+
     /// Lets a core compute instructions of a phase of the program of `thread`.
     pub(crate) fn compute(&mut self, index: usize, thread: ThreadId, phase: u16, instructions: u64) {
-        let (core, program) = (&mut self.cores[index], &self.threads[thread.index()].program);
-        if let Some(of) = program.phase(phase) {
+        let (core, source) = (&mut self.cores[index], &self.threads[thread.index()].source);
+        if let Some(of) = source.phase(phase) {
             core.begin(Burst::new(&self.experiment.platform, core.id, (phase, of), instructions));
         }
     }
@@ -274,7 +284,7 @@ impl<C: Criterion> Engine<'_, C> {
     }
 
     #[inline(never)]
-    fn end_job(&mut self, index: usize, thread: ThreadId) -> bool {
+    pub(crate) fn end_job(&mut self, index: usize, thread: ThreadId) -> bool {
         let core = &mut self.cores[index];
         if core.awaits_last(&mut self.hardware.accounts[thread.index()]) {
             return true;
@@ -323,7 +333,7 @@ impl<C: Criterion> Engine<'_, C> {
         };
         let answer = self.memory.access(core.id, core.time, address, kind);
         let burst = access.phase.and_then(|number| {
-            let phase = self.threads[thread.index()].program.phase(number)?;
+            let phase = self.threads[thread.index()].source.phase(number)?;
             let instructions = u64::from(access.instructions);
             Some(Burst::new(&self.experiment.platform, core.id, (number, phase), instructions))
         });

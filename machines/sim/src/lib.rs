@@ -20,6 +20,7 @@
 mod account;
 mod again;
 mod agenda;
+mod bodies;
 mod burst;
 pub mod calibrate;
 mod caps;
@@ -39,14 +40,17 @@ mod occupancy;
 mod outcome;
 pub mod pairs;
 pub mod pmu;
+mod source;
 mod space;
 mod stand_ins;
 mod ways;
 pub mod wiring;
 
+pub use bodies::run_bodies;
 pub use caps::caps;
 pub use engine::{Observer, run, run_instead, run_under, run_with_faults};
 pub use kernel_memory::KERNEL_BLOCKS;
 pub use outcome::{Exhausted, SimError, SimulationEnd, Stop};
 pub use solo_hal::Faults;
+pub use source::{RemoteBody, Request};
 pub use stand_ins::StandIns;

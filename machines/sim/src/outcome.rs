@@ -86,6 +86,14 @@ pub enum SimError {
         /// How many there are.
         given: usize,
     },
+    /// More or fewer bodies than tasks.
+    #[error("it has {}, and the bodies of {given} are given", counted(*tasks, "task"))]
+    Bodies {
+        /// How many tasks it has.
+        tasks: usize,
+        /// How many bodies there are.
+        given: usize,
+    },
     /// The kernel refuses the tasks under this policy.
     #[error("the kernel refuses the experiment: {0}")]
     Refused(PolicyRefusal),

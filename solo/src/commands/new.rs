@@ -117,6 +117,7 @@ pub(crate) fn run(options: &New) -> Result<Exit, Failure> {
     };
     eprintln!(
         "{name}/src/{program} is a program of two threads. It runs at once:\n  \
+         solo run {name}                    on the simulated machine, by what its jobs say that they cost\n  \
          solo run {name} --on rtos          on the kernel, under QEMU\n  \
          solo run {name} --on rtos-arm64    on 64-bit Arm\n  \
          solo run {name} --on linux         as a process"

@@ -62,13 +62,14 @@ pub(crate) fn run(options: &Run) -> Result<Exit, Failure> {
     Ok(if held { Exit::Held } else { Exit::NotHeld })
 }
 
-/// What is to run it; programs know no variants, and no simulated machine.
+/// What is to run it; programs know no variants.
 fn machine(options: &Run) -> Result<ProgramMachine, Failure> {
     let usage = |text: &str| Failure::Usage(text.to_owned());
-    let Run { variant, serial, stop_on, accel, instead, .. } = options;
-    if variant.is_some() || serial.is_some() || stop_on.is_some() || accel.is_some() {
+    let Run { variant, serial, stop_on, accel, scheduler, count, instead, .. } = options;
+    let texts = [variant, stop_on, count].into_iter().any(Option::is_some);
+    if texts || serial.is_some() || accel.is_some() || scheduler.is_some() {
         return Err(usage(
-            "--variant, --serial, --stop-on and --accel are for scenarios; this is the folder of a program",
+            "--variant, --serial, --stop-on, --accel, --scheduler and --count are for scenarios; this is the folder of a program",
         ));
     }
     if instead.seed.is_some() || instead.jobs.is_some() {
@@ -80,9 +81,7 @@ fn machine(options: &Run) -> Result<ProgramMachine, Failure> {
         On::Rtos => Ok(ProgramMachine::Metal(InstructionSet::X86_64)),
         On::RtosArm64 => Ok(ProgramMachine::Metal(InstructionSet::Arm64)),
         On::Linux => Ok(ProgramMachine::Linux),
-        On::Sim => Err(usage(
-            "the simulated machine runs scenarios; a program runs with --on rtos, --on rtos-arm64 or --on linux",
-        )),
+        On::Sim => Ok(ProgramMachine::Simulated),
     }
 }
 

@@ -6,6 +6,7 @@ use crate::document::Document;
 use crate::exit::{Exit, Failure};
 use crate::output;
 use crate::progress::Bars;
+use solo_lab::program::NOTES;
 use solo_lab::{Recordings, Simulation};
 use solo_model::text::{Printable, counted};
 use solo_report::{Opened, Run};
@@ -13,6 +14,13 @@ use solo_report::{Opened, Run};
 /// Runs the experiment of a run directory, or of each run of a comparison, and compares the hash of its records.
 pub(crate) fn run(options: &Replay) -> Result<Exit, Failure> {
     let replayed = match Opened::open(&options.run)? {
+        Opened::Run(_) if options.run.join(NOTES).exists() => {
+            return Err(Failure::Usage(format!(
+                "{} is the run of a program, and what a program does is not kept with its run; \
+                 `solo run FOLDER` makes it again, with the same hash of records as long as the program is the same",
+                Printable(options.run.display())
+            )));
+        }
         Opened::Run(run) => vec![again(&run, "", options.show.quiet)?],
         Opened::Comparison { runs, .. } => {
             let replayed = runs.iter().map(|one| again(&one.run, &one.part.variant, options.show.quiet));

@@ -45,6 +45,13 @@ pub(crate) fn pause() {
     <Machine as solo_bare::isa::Isa>::pause();
 }
 
+pub(crate) fn compute(length: Duration) {
+    program::compute::<Machine>(length);
+}
+
+#[inline]
+pub(crate) fn simulated_cost(_: Duration) {}
+
 #[inline]
 pub(crate) fn sleep(length: Duration) {
     program::call::<Machine>(Call::Sleep(length));

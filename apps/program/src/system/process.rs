@@ -1,4 +1,5 @@
-//! As a process of Linux: each thread is a thread of Linux, released by absolute timers, ordered by SCHED_FIFO.
+//! As a process of Linux: each thread is a thread of Linux, released by absolute timers, ordered by SCHED_FIFO; or, where a simulator has
+//! started the process, one that goes on when its turn comes in simulated time.
 
 use super::{Code, make_codes};
 use crate::memory::AllocationError;
@@ -8,7 +9,8 @@ use solo_model::text::{Printable, Unnumbered};
 use solo_model::{Bytes, CoreId, Duration, Experiment, Instant, LockId, Record, TaskId};
 use solo_perf::group::{Group, Start, Whom};
 use solo_perf::resolve::Attr;
-use solo_threads::program::{self as threads, Ended};
+use solo_threads::program::{self as threads, Ended, refuse_simulated, run_simulated};
+use solo_threads::simulated::CALLS_VARIABLE;
 use solo_threads::{Host, Ran, ThreadsError};
 use std::io::Write;
 use std::marker::PhantomData;
@@ -21,8 +23,18 @@ const MOST_NOTES: usize = 1 << 14;
 
 static NOTES: Mutex<(Vec<Note>, u64)> = Mutex::new((Vec::new(), 0));
 
-/// Runs what `declare` says, as threads of this process, and tells what became of it.
+/// As many cores as a program on the simulated machine may name: one for each thread.
+const SIMULATED_CORES: usize = crate::limits::MOST_THREADS;
+
+/// Runs what `declare` says, as threads of this process, and tells what became of it; or lets a simulator run it.
 pub fn start(declare: fn(usize) -> Result<Declared, String>) -> ExitCode {
+    if let Some(path) = std::env::var_os(CALLS_VARIABLE) {
+        let served = match declare(SIMULATED_CORES) {
+            Ok(Declared { experiment, bodies }) => run_simulated(Path::new(&path), &experiment, bodies),
+            Err(reason) => refuse_simulated(Path::new(&path), reason),
+        };
+        return served.map_or_else(|error| complain(&error.to_string()), |()| ExitCode::SUCCESS);
+    }
     let host = Host::look();
     let Declared { experiment, bodies } = match declare(host.cpus.len()) {
         Ok(declared) => declared,
@@ -137,7 +149,15 @@ pub(crate) fn release(lock: LockId) {
 }
 
 pub(crate) fn pause() {
-    std::hint::spin_loop();
+    threads::pause();
+}
+
+pub(crate) fn compute(length: Duration) {
+    threads::compute(length);
+}
+
+pub(crate) fn simulated_cost(cost: Duration) {
+    threads::simulated_cost(cost);
 }
 
 pub(crate) fn sleep(length: Duration) {
@@ -149,6 +169,9 @@ pub(crate) fn now() -> Instant {
 }
 
 pub(crate) fn record(name: &'static str, value: u64) {
+    if threads::note(name, value) {
+        return;
+    }
     let Some(task) = threads::this_task() else { return };
     let note = Note { at: now(), task, name: name.to_owned(), value };
     let (kept, dropped) = &mut *notes();
@@ -232,6 +255,10 @@ impl<C> std::fmt::Debug for Counter<C> {
 
 impl<C: Code> Counter<C> {
     pub(crate) fn find() -> Option<Self> {
+        // What this process counts is not what the simulated machine would.
+        if threads::is_simulated() {
+            return None;
+        }
         let attr = Attr { config: [u64::from(C::EVENT.0), 0, 0], exclude_kernel: true, ..Attr::default() };
         let group = Group::open(&[(0, attr)], Whom::Thread(0), Start::Stopped).ok()?;
         Some(Self { group, counted: 0, code: PhantomData })

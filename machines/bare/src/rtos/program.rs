@@ -29,7 +29,7 @@ use alloc::vec::Vec;
 use core::marker::PhantomData;
 use solo_isolate::frames::GroupId;
 use solo_isolate::heap::HeapError;
-use solo_model::{Bytes, Experiment, Instant, TaskId, ThreadId};
+use solo_model::{Bytes, Duration, Experiment, Instant, TaskId, ThreadId};
 
 /// The most notes that are kept until the end of a run.
 const MOST_NOTES: usize = 1 << 14;
@@ -107,6 +107,13 @@ pub fn this_thread<P: Port>() -> Option<ThreadId> {
 pub fn call<P: Port>(call: Call) {
     if let Some(entries) = entries::<P>() {
         entries.call(call);
+    }
+}
+
+/// Computes until the thread that asks has used so much more of a core.
+pub fn compute<P: Port>(length: Duration) {
+    if let Some((thread, entries)) = this_thread::<P>().zip(entries::<P>()) {
+        entries.common().threads.compute(thread, length);
     }
 }
 

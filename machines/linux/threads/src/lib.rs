@@ -38,6 +38,7 @@ mod plane;
 mod priorities;
 pub mod program;
 pub mod sched;
+pub mod simulated;
 mod steps;
 mod sync;
 mod task;

@@ -1,17 +1,21 @@
-//! Programs: threads whose body is a function in place of steps. The functions here are asked by such a body, of its own thread.
+//! Programs: threads whose body is a function in place of steps. The functions here are asked by such a body, of its own thread: one
+//! that Linux schedules, or one in simulated time.
 
 pub use crate::body::{Body, Ended};
 use crate::coordinate::{Options, Ran, Roles, ThreadsError, run_roles};
 use crate::host::Host;
 use crate::journal::Journal;
 use crate::locks::Held;
+use crate::simulated::{GoOn, Said, Seat, Wire, WireError};
 use crate::task::{Actor, Job};
 use solo_model::record::SwitchReason;
 use solo_model::task::Release;
 use solo_model::{Duration, Experiment, Instant, JobIndex, LockId, TaskId};
 use std::any::Any;
 use std::cell::RefCell;
+use std::os::unix::net::UnixStream;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::path::Path;
 use std::sync::Mutex;
 
 /// What a body unwinds with where it does not go on.
@@ -38,6 +42,36 @@ pub fn run_program(
     Ok((ran, ended.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner)))
 }
 
+/// Lets the simulator at `path` run a program, and comes back when that is over or it is gone.
+///
+/// # Errors
+/// Where it can't be reached.
+pub fn run_simulated(path: &Path, experiment: &Experiment, bodies: Vec<Body>) -> Result<(), WireError> {
+    let mut wire = Wire::<GoOn>::new(UnixStream::connect(path)?);
+    wire.send(&Said::Program(Box::new(experiment.clone())))?;
+    for (task, body) in bodies.into_iter().enumerate() {
+        let (path, task) = (path.to_owned(), TaskId(task as u32));
+        // It ends with the process.
+        std::thread::spawn(move || {
+            if let Some(seat) = Seat::take(&path, task) {
+                simulate(seat, body);
+            }
+        });
+    }
+    match wire.receive(|| true) {
+        Ok(_) | Err(WireError::Closed) => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+/// Tells the simulator at `path` why there is nothing to run.
+///
+/// # Errors
+/// Where it can't be reached.
+pub fn refuse_simulated(path: &Path, reason: String) -> Result<(), WireError> {
+    Wire::<GoOn>::new(UnixStream::connect(path)?).send(&Said::Refused(reason))
+}
+
 /// A body that is under way on this thread.
 struct Playing {
     actor: Actor<'static>,
@@ -51,8 +85,16 @@ struct Playing {
     away: Instant,
 }
 
+/// Where a body is under way.
+enum Stage {
+    /// As a thread that Linux schedules.
+    Linux(Box<Playing>),
+    /// In simulated time.
+    Simulated(Seat),
+}
+
 thread_local! {
-    static PLAYING: RefCell<Option<Playing>> = const { RefCell::new(None) };
+    static STAGE: RefCell<Option<Stage>> = const { RefCell::new(None) };
     static PANICKED: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
@@ -62,7 +104,7 @@ fn keep_panics() {
     ONCE.call_once(|| {
         let before = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |info| {
-            if PLAYING.with(|playing| playing.try_borrow().is_ok_and(|playing| playing.is_none())) {
+            if STAGE.with(|stage| stage.try_borrow().is_ok_and(|stage| stage.is_none())) {
                 return before(info);
             }
             let payload = info.payload();
@@ -85,19 +127,34 @@ impl Actor<'_> {
         // SAFETY: the value leaves the thread's own storage before this function returns, and what it borrows outlives that.
         let actor = unsafe { std::mem::transmute::<Actor<'_>, Actor<'static>>(self) };
         let (index, away) = (JobIndex(0), Instant::new(0));
-        PLAYING.set(Some(Playing { actor, journal, held, index, release, job: None, away }));
+        let playing = Playing { actor, journal, held, index, release, job: None, away };
+        STAGE.set(Some(Stage::Linux(Box::new(playing))));
         let played = catch_unwind(AssertUnwindSafe(|| {
-            next_job();
+            // The first job.
+            wait_next();
             body();
         }));
         let why = played.err().and_then(|payload| reason(&*payload));
-        let Some(playing) = PLAYING.take() else { unreachable!("a body without its thread") };
+        let Some(Stage::Linux(playing)) = STAGE.take() else { unreachable!("a body without its thread") };
         if let Some(why) = why {
             let at = playing.journal.now();
             let mut ended = ended.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
             ended.push(Ended { at, task, why });
         }
         playing.leave()
+    }
+}
+
+/// Lets a body go on whenever it is the turn of its thread in a simulated run, until it ends or the run does.
+fn simulate(seat: Seat, body: Body) {
+    keep_panics();
+    STAGE.set(Some(Stage::Simulated(seat)));
+    let said = match catch_unwind(AssertUnwindSafe(body)) {
+        Ok(()) => Some(Said::Returned),
+        Err(payload) => reason(&*payload).map(Said::Mistake),
+    };
+    if let (Some(Stage::Simulated(mut seat)), Some(said)) = (STAGE.take(), said) {
+        seat.tell(&said);
     }
 }
 
@@ -167,73 +224,109 @@ impl Playing {
 }
 
 /// Asks the body's thread; outside of bodies there is no answer.
-fn ask<T>(question: impl FnOnce(&mut Playing) -> T) -> Option<T> {
-    PLAYING.with_borrow_mut(|playing| playing.as_mut().map(question))
+fn ask<T>(linux: impl FnOnce(&mut Playing) -> T, simulated: impl FnOnce(&mut Seat) -> T) -> Option<T> {
+    STAGE.with_borrow_mut(|stage| {
+        stage.as_mut().map(|stage| match stage {
+            Stage::Linux(playing) => linux(playing),
+            Stage::Simulated(seat) => simulated(seat),
+        })
+    })
 }
 
-/// Goes on, or leaves the body where the run was over.
-fn unless_over(goes_on: Option<bool>) {
+/// Asks the body's thread for what takes time, or the kernel; it leaves the body where the run is over.
+fn request(linux: impl FnOnce(&mut Playing) -> bool, simulated: &Said) {
+    let goes_on = ask(linux, |seat| seat.ask(simulated));
     // Guards that give locks back while a thread leaves its body don't make it leave once more.
     if goes_on == Some(false) && !std::thread::panicking() {
         resume_unwind(Box::new(Leaves::Over));
     }
 }
 
-fn next_job() {
-    unless_over(ask(|playing| playing.finish() && playing.begin()));
-}
-
 /// The job at hand is done; returns when the next one is released.
 pub fn wait_next() {
-    next_job();
+    request(|playing| playing.finish() && playing.begin(), &Said::WaitNext);
 }
 
 /// Takes a lock, or waits for it.
 pub fn acquire(lock: LockId) {
-    unless_over(ask(|playing| {
+    let linux = |playing: &mut Playing| {
         let Playing { actor, journal, held, .. } = playing;
         actor.shared.locks.take(lock, held, journal, &actor.shared.over)
-    }));
+    };
+    request(linux, &Said::Acquire(lock));
 }
 
 /// Gives a lock back.
 pub fn release(lock: LockId) {
-    unless_over(ask(|playing| {
+    let linux = |playing: &mut Playing| {
         let Playing { actor, journal, held, .. } = playing;
         actor.shared.locks.give(lock, held, journal);
         !actor.shared.is_over()
-    }));
+    };
+    request(linux, &Said::Release(lock));
 }
 
 /// Leaves the CPU for so long.
 pub fn sleep(length: Duration) {
-    unless_over(ask(|playing| {
+    let linux = |playing: &mut Playing| {
         let since = playing.journal.now();
         let slept = playing.actor.shared.sleep_until(&playing.journal, since + length);
         playing.journal.slept(since);
         slept
-    }));
+    };
+    request(linux, &Said::Sleep(length));
+}
+
+/// Computes until the thread has used so much more of a CPU.
+pub fn compute(length: Duration) {
+    let linux = |playing: &mut Playing| {
+        let shared = playing.actor.shared;
+        shared.pace.compute(length.get(), &shared.over)
+    };
+    request(linux, &Said::Compute(length));
+}
+
+/// In simulated time what the body has done costs so much; elsewhere it has taken its time.
+pub fn simulated_cost(cost: Duration) {
+    request(|_| true, &Said::Compute(cost));
+}
+
+/// Waits in a loop for what another thread does.
+pub fn pause() {
+    std::hint::spin_loop();
+    request(|_| true, &Said::Pause);
 }
 
 /// Asks for a job of a sporadic task, so much later; see [`Asked`](crate::asked::Asked).
 pub fn trigger(task: TaskId, after: Duration) {
-    unless_over(ask(|playing| {
+    let linux = |playing: &mut Playing| {
         let (shared, now) = (playing.actor.shared, playing.journal.now());
         if let Some(Some(asked)) = shared.asked.get(task.index()) {
             asked.ask(now, now + after);
         }
         !shared.is_over()
-    }));
+    };
+    request(linux, &Said::Trigger(task, after));
+}
+
+/// Tells a number that is noted to who keeps it; false where that is the caller.
+pub fn note(name: &str, value: u64) -> bool {
+    ask(|_| false, |seat| seat.tell(&Said::Note(name.to_owned(), value))) == Some(true)
 }
 
 /// The task of the thread that asks; `None` outside of bodies.
 pub fn this_task() -> Option<TaskId> {
-    ask(|playing| playing.actor.task)
+    ask(|playing| playing.actor.task, |seat| seat.task)
 }
 
 /// The time since the beginning of the run.
 pub fn now() -> Instant {
-    ask(|playing| playing.journal.now()).unwrap_or(Instant::ZERO)
+    ask(|playing| playing.journal.now(), Seat::look).unwrap_or(Instant::ZERO)
+}
+
+/// True on the threads of a simulated run.
+pub fn is_simulated() -> bool {
+    ask(|_| false, |_| true) == Some(true)
 }
 
 /// Ends the thread that asks for a mistake, which is told with the run.

@@ -43,7 +43,7 @@ impl solo_schedule::Visitor for Visit<'_> {
 
     /// What three counters of cycles stand at after the run: all, threads, kernel; and the time in the kernel's paths.
     fn visit<C: Criterion>(self) -> Self::Output {
-        let mut engine = Engine::<C>::new(self.0, &[], StandIns::default()).expect("it can be built");
+        let mut engine = Engine::<C>::new(self.0, &[], None, StandIns::default()).expect("it can be built");
         let modes = [Modes::All, Modes::User, Modes::Kernel];
         for (number, modes) in (0..).zip(modes) {
             let counter = CounterId(number);
@@ -81,7 +81,7 @@ impl solo_schedule::Visitor for Slowed<'_> {
 
     /// The records of a run in which core 0 runs for so many eighths of the time.
     fn visit<C: Criterion>(self) -> Self::Output {
-        let mut engine = Engine::<C>::new(self.0, &[], StandIns::default()).expect("it can be built");
+        let mut engine = Engine::<C>::new(self.0, &[], None, StandIns::default()).expect("it can be built");
         let duty = solo_model::DutyCycle::new(self.1).expect("one to eight");
         engine.modulation.set(CoreId(0), duty, Picoseconds::ZERO);
         let mut all = All::default();

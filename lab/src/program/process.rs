@@ -1,0 +1,87 @@
+//! The process of a program: started, listened to and stopped.
+
+use super::ProgramError;
+use crate::{Control, LabError};
+use solo_model::text::Unnumbered;
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{Read, Seek};
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+/// How long a process may take, and an emulated machine, in time of the host.
+pub(super) const LIMIT: Duration = Duration::from_secs(120);
+/// How often a process is looked at.
+pub(super) const GLANCE: Duration = Duration::from_millis(20);
+/// The most of what it says that is told.
+const MOST_SAID: u64 = 1 << 16;
+
+/// A process, which does not outlive this.
+#[derive(Debug)]
+pub(super) struct Process {
+    child: Child,
+    console: File,
+    began: Instant,
+}
+
+fn unusable(error: std::io::Error) -> ProgramError {
+    ProgramError::Cargo(Unnumbered(&error).to_string())
+}
+
+impl Process {
+    /// Starts the program with a variable of its environment set.
+    ///
+    /// # Errors
+    /// Where it can't be started.
+    pub(super) fn start(program: &Path, variable: (&str, &OsStr)) -> Result<Self, ProgramError> {
+        let console = tempfile::tempfile().map_err(unusable)?;
+        let mut command = Command::new(program);
+        command.env(variable.0, variable.1).stdin(Stdio::null());
+        command.stderr(console.try_clone().map_err(unusable)?);
+        command.stdout(console.try_clone().map_err(unusable)?);
+        let child = command.spawn().map_err(unusable)?;
+        Ok(Self { child, console, began: Instant::now() })
+    }
+
+    /// What it has said so far.
+    pub(super) fn said(&self) -> String {
+        let (mut text, mut console) = (String::new(), &self.console);
+        let _ = console.rewind().and_then(|()| console.take(MOST_SAID).read_to_string(&mut text));
+        text.trim_end().to_owned()
+    }
+
+    /// How it ended, where it has.
+    ///
+    /// # Errors
+    /// Where nobody knows.
+    pub(super) fn status(&mut self) -> Result<Option<ExitStatus>, ProgramError> {
+        self.child.try_wait().map_err(unusable)
+    }
+
+    /// Waits until it ends, the caller wants it to stop, or its time is over.
+    ///
+    /// # Errors
+    /// The last two.
+    pub(super) fn wait(&mut self, control: &Control<'_>) -> Result<ExitStatus, LabError> {
+        loop {
+            if let Some(status) = self.status()? {
+                return Ok(status);
+            }
+            if control.cancel.requested() {
+                return Err(LabError::Interrupted);
+            }
+            if self.began.elapsed() > LIMIT {
+                return Err(ProgramError::TimeLimit { limit: LIMIT, console: self.said() }.into());
+            }
+            std::thread::sleep(GLANCE);
+        }
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
