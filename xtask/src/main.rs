@@ -8,6 +8,7 @@ mod debian;
 mod dependencies;
 mod guest;
 mod idle;
+mod miri;
 mod newcomer;
 mod package;
 mod peers;
@@ -85,6 +86,8 @@ enum Chore {
     Perf(perf::Perf),
     /// Judge other people's crates: licenses, origins, known faults (cargo-deny, deny.toml)
     Dependencies,
+    /// Interpret the kernel's unsafe code with Miri: page tables, heaps, locks, queues of devices (minutes)
+    Miri,
     /// Attack the program: hostile names, files, folders and runs, all of which must be refused in words (minutes, offline)
     Attack,
     /// Try the first minutes of a newcomer in a minimal Debian of its own; needs root, debootstrap and a network
@@ -116,6 +119,7 @@ fn main() {
         Chore::Package { twice, r#try } => package::run(twice, r#try),
         Chore::Perf(perf) => perf::run(&perf),
         Chore::Dependencies => dependencies::run(),
+        Chore::Miri => miri::run(),
         Chore::Attack => attack(),
         Chore::Newcomer => newcomer::run(),
         Chore::Test { fail_fast } => testing::run(fail_fast),

@@ -101,10 +101,10 @@ mod tests {
     #[test]
     fn a_module_moves_to_the_beginning_of_what_is_free() {
         let room: &'static mut [u8] = alloc::vec![0_u8; 4096].leak();
-        let start = room.as_mut_ptr().expose_provenance() as u64;
-        let free = start..start + 4096;
         room[100..105].copy_from_slice(b"hello");
         room[1000..1005].copy_from_slice(b"world");
+        let start = room.as_mut_ptr().expose_provenance() as u64;
+        let free = start..start + 4096;
         // SAFETY: nobody uses the room any more.
         let take = |from: u64, length: u64| unsafe {
             take_module(&(start + from..start + from + length), free.clone(), 512)
