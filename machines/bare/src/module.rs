@@ -23,7 +23,7 @@ pub const STACK_BYTES: u64 = 16 << 10;
 
 /// The bytes of a thread's stack that are kept for the kernel: it is entered on the stack of the thread that an
 /// interrupt finds, and must not run out of it. A thread that has gone this far has overflowed its stack.
-pub const STACK_RESERVE: u64 = 4 << 10;
+pub const STACK_RESERVE: u64 = 8 << 10;
 
 /// The bytes in front of the body.
 const HEADER: usize = 16;
