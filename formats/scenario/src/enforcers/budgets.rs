@@ -41,7 +41,16 @@ fn shares(experiment: &Experiment) -> Result<Vec<Share>, NotEnforceable> {
     if shares.iter().all(|share| share.ways.is_none() && share.rate.is_none()) {
         return Err(NotEnforceable::Nothing("neither ways nor budgets"));
     }
-    Ok(shares)
+    // The last level is what a plan divides. Linux divides caches of two levels, and bandwidth behind those of the third.
+    match level(experiment) {
+        3 => Ok(shares),
+        2 if shares.iter().all(|share| share.rate.is_none()) => Ok(shares),
+        level => Err(NotEnforceable::Level { level }),
+    }
+}
+
+fn level(experiment: &Experiment) -> u8 {
+    experiment.platform.last_level().map_or(0, |cache| cache.level)
 }
 
 /// The ways of a core, a bit each; `None` for all.
@@ -100,7 +109,7 @@ fn rates(experiment: &Experiment) -> Result<Vec<(CoreId, u64)>, NotEnforceable> 
 
 /// The number of the last-level cache of a core, as Linux counts them.
 fn cache_of(experiment: &Experiment, core: CoreId) -> usize {
-    let last = experiment.platform.last_level().map_or(0, |cache| cache.level);
+    let last = level(experiment);
     let all = experiment.platform.caches.iter().filter(|cache| cache.level == last);
     all.clone().position(|cache| cache.cores.contains(core)).unwrap_or(0)
 }
@@ -116,7 +125,7 @@ pub(super) fn resctrl(experiment: &Experiment) -> Result<String, NotEnforceable>
         let group = format!("/sys/fs/resctrl/core{number}");
         let _ = writeln!(text, "# {core}: {}\nmkdir {group}", tasks_of(experiment, core));
         if let Some(ways) = ways {
-            let _ = writeln!(text, "echo 'L3:{cache}={ways:x}' > {group}/schemata");
+            let _ = writeln!(text, "echo 'L{}:{cache}={ways:x}' > {group}/schemata", level(experiment));
         }
         if let Some(rate) = rate {
             let _ = writeln!(text, "echo 'MB:{cache}={rate}' > {group}/schemata");
@@ -137,7 +146,9 @@ pub(super) fn pqos(experiment: &Experiment) -> Result<String, NotEnforceable> {
         let class: u32 = class;
         let _ = writeln!(text, "# {core}: {}", tasks_of(experiment, core));
         if let Some(ways) = ways {
-            let _ = writeln!(text, "pqos -I -e 'llc:{class}={ways:#x}'");
+            // What it calls `llc` are caches of the third level.
+            let cache = if level(experiment) == 2 { "l2" } else { "llc" };
+            let _ = writeln!(text, "pqos -I -e '{cache}:{class}={ways:#x}'");
         }
         if let Some(rate) = rate {
             let _ = writeln!(text, "pqos -I -e 'mba_max:{class}={rate}'");

@@ -143,7 +143,11 @@ pub(super) fn bao(experiment: &Experiment) -> Result<String, NotEnforceable> {
     for (core, colors) in cores {
         let bit = |number: u16| 1_u64.checked_shl(number.into()).unwrap_or(0);
         let mask = colors.iter().fold(0, |mask, &color| mask | bit(color));
-        let _ = writeln!(text, "    // {core}: {}\n    {{", tasks_of(experiment, core));
+        let tasks = tasks_of(experiment, core);
+        // A comment of C goes on where its line ends in a backslash, with blanks behind it or not, or in the trigraph of one.
+        let shown = tasks.trim_end();
+        let end = if shown.ends_with('\\') || shown.ends_with("??/") { " ." } else { "" };
+        let _ = writeln!(text, "    // {core}: {tasks}{end}\n    {{");
         if mask != 0 {
             let _ = writeln!(text, "        .colors = {mask:#b},");
         }

@@ -1,8 +1,8 @@
 //! Cores and priorities on Linux: cpusets, chrt.
 
 use super::{NotEnforceable, cores};
-use crate::rt_app::Ranks;
-use solo_model::{CoreId, Experiment, TaskClass};
+use crate::rt_app::{Ranks, Reservation};
+use solo_model::{CoreId, Duration, Experiment, TaskClass};
 use std::fmt::Write;
 
 /// A partition of processors for each core, and which task belongs where.
@@ -27,14 +27,8 @@ pub(super) fn chrt(experiment: &Experiment) -> Result<String, NotEnforceable> {
         let program = quoted(&task.name);
         let line = match &ranks {
             Ranks::Deadline if task.class != TaskClass::BestEffort => {
-                let period = task.release.period();
-                let (Some(runtime), Some(deadline), Some(period)) =
-                    (task.wcet, task.relative_deadline(), period)
-                else {
-                    return Err(NotEnforceable::Nothing(
-                        "a task without execution time and period has no reservation",
-                    ));
-                };
+                let Reservation { runtime, deadline, period } =
+                    Reservation::of(experiment, task, Duration::new(1)).map_err(NotEnforceable::Ranks)?;
                 format!(
                     "chrt --deadline --sched-runtime {} --sched-deadline {} --sched-period {} 0 {program}",
                     runtime.get(),

@@ -82,6 +82,15 @@ pub enum NotEnforceable {
     /// Ways that are no stretch.
     #[error("its masks are stretches of ways, and those of {0} are not")]
     Stretch(CoreId),
+    /// The last level of the cache is one that it doesn't divide, or at which it limits no bandwidth.
+    #[error(
+        "it divides caches of the second and third level and limits bandwidth at the third, and this chip's last level is the L{level}: \
+         export palloc, xen or bao for colors, memguard for budgets"
+    )]
+    Level {
+        /// Of the chip's last cache.
+        level: u8,
+    },
     /// Budgets that are no rates of their own.
     #[error("it knows rates of single cores only: {0}")]
     Budgets(&'static str),

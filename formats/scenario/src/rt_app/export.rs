@@ -3,6 +3,7 @@
 //! Deadlines of threads under `SCHED_FIFO` are not written, for rt-app judges none; neither are costs of kernel paths, seeds
 //! and ticks, which are Linux's own.
 
+use super::reservation::Reservation;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use solo_model::experiment::End;
 use solo_model::policy::{Criterion, Scope};
@@ -13,6 +14,8 @@ use solo_model::{CoreId, CoreSet, Experiment, LockId};
 
 /// The most urgent of Linux's real-time priorities.
 const HIGHEST: u64 = 99;
+
+const MICROSECOND: Duration = Duration::from_micros(1);
 
 /// What rt-app cannot say.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -267,7 +270,7 @@ fn thread(experiment: &Experiment, ranks: &Ranks, index: usize, task: &Task) -> 
     match ranks {
         Ranks::Deadline if task.class != TaskClass::BestEffort => {
             policy(&mut own, "SCHED_DEADLINE");
-            own.extend(reservation(task)?);
+            own.extend(reservation(experiment, task)?);
         }
         Ranks::Fifo(priorities) => match priorities.get(index).copied().flatten() {
             Some(priority) => {
@@ -289,17 +292,9 @@ fn thread(experiment: &Experiment, ranks: &Ranks, index: usize, task: &Task) -> 
     Ok(own)
 }
 
-/// What a thread reserves of its core.
-fn reservation(task: &Task) -> Result<Object, NotRtApp> {
-    let refused = || NotRtApp::Reservation { task: task.name.clone() };
-    let (Some(period), Some(deadline)) = (task.release.period(), task.relative_deadline()) else {
-        return Err(refused());
-    };
-    let computed = computed(&task.work.steps);
-    let runtime = Duration::new(computed.max(task.wcet.map_or(0, Duration::get)).max(1000));
-    if runtime > deadline || deadline > period {
-        return Err(refused());
-    }
+/// What a thread reserves of its core, in whole microseconds.
+fn reservation(experiment: &Experiment, task: &Task) -> Result<Object, NotRtApp> {
+    let Reservation { runtime, deadline, period } = Reservation::of(experiment, task, MICROSECOND)?;
     let mut own = Vec::new();
     for (key, time) in [("dl-runtime", runtime), ("dl-deadline", deadline), ("dl-period", period)] {
         put(&mut own, key, Value::Number(micros(task, time)?));
@@ -307,28 +302,8 @@ fn reservation(task: &Task) -> Result<Object, NotRtApp> {
     Ok(own)
 }
 
-fn computed(steps: &[Step]) -> u64 {
-    let mut factors = vec![1_u64];
-    let mut sum = 0_u64;
-    for visit in solo_model::work::walk(steps) {
-        let factor = factors.last().copied().unwrap_or(1);
-        match visit {
-            solo_model::work::Visit::Begin { times } => factors.push(factor.saturating_mul(times.into())),
-            solo_model::work::Visit::End { .. } => drop(factors.pop()),
-            solo_model::work::Visit::Step(Step::Compute(span)) => {
-                sum = sum.saturating_add(span.most.get().saturating_mul(factor));
-            }
-            solo_model::work::Visit::Step(Step::Execute(execute)) => {
-                sum = sum.saturating_add(execute.on_reference.get().saturating_mul(factor));
-            }
-            solo_model::work::Visit::Step(_) => {}
-        }
-    }
-    sum
-}
-
 /// Where a thread may run; `None` for everywhere.
-fn cores(experiment: &Experiment, task: &Task) -> Option<CoreSet> {
+pub(super) fn cores(experiment: &Experiment, task: &Task) -> Option<CoreSet> {
     let policy = &experiment.policy;
     let core: CoreId = task.core?;
     if policy.criterion.is_bound() {

@@ -7,11 +7,13 @@
 mod export;
 mod import;
 mod json;
+mod reservation;
 mod thread;
 
 pub(crate) use export::Ranks;
 pub use export::{NotRtApp, export_rt_app};
 pub use import::Imported;
+pub(crate) use reservation::Reservation;
 
 use crate::diagnostic::Diagnostics;
 use crate::kind::{FileKind, or_other};

@@ -366,3 +366,78 @@ fn windows_and_locked_pages_are_not_left_out_silently() {
     }
     assert!(export_plan(Enforcer::Chrt, &locked).is_ok());
 }
+
+/// The times of `chrt --deadline`, in nanoseconds.
+fn reserved(text: &str) -> Result<[u64; 3], NotEnforceable> {
+    let text = export_plan(Enforcer::Chrt, &experiment(text))?;
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let after = |option| words.windows(2).find(|pair| pair[0] == option).unwrap()[1].parse().unwrap();
+    Ok([after("--sched-runtime"), after("--sched-deadline"), after("--sched-period")])
+}
+
+/// Linux throttles who runs for longer than it reserved, and refuses with EINVAL what doesn't fit.
+#[test]
+fn a_reservation_is_as_long_as_jobs_run_and_one_that_linux_takes() {
+    let edf = |platform: &str, more: &str| {
+        head(platform, "P-EDF")
+            + "[[task]]\nname = \"a\"\nclass = \"hard\"\nperiod = \"10ms\"\n"
+            + more
+            + "\nwork = [{ repeat = 2, steps = [{ compute = [\"1ms\", \"2ms\"] }] }]\n"
+    };
+    // Work that computes for longer than it declares is counted as long as it computes, as in a proof; work that only computes declares
+    // nothing.
+    for declared in ["", "wcet = \"3ms\""] {
+        let times = reserved(&edf("p4080", &format!("core = 1\n{declared}")));
+        assert_eq!(times, Ok([4_000_000, 10_000_000, 10_000_000]));
+    }
+    assert_eq!(reserved(&edf("p4080", "core = 1\nwcet = \"5ms\"")).unwrap()[0], 5_000_000);
+    // 4 ms of an A57 are 8.627 ms of an A53.
+    assert_eq!(reserved(&edf("juno", "core = 0")).map(|times| times[0] / 1000), Ok(4_000));
+    assert_eq!(reserved(&edf("juno", "core = 2")).map(|times| times[0] / 1000), Ok(8_627));
+    let refused = |text: &str| {
+        let found = reserved(text).unwrap_err();
+        assert!(found.to_string().starts_with("task `a`: SCHED_DEADLINE takes"), "{found}");
+    };
+    refused(&edf("p4080", "core = 1\ndeadline = \"12ms\""));
+    refused(&edf("juno", "core = 2\ndeadline = \"8ms\""));
+    let tiny = head("p4080", "P-EDF")
+        + "[[task]]\nname = \"a\"\nclass = \"hard\"\ncore = 1\nperiod = \"1ms\"\nwork = [{ compute = \"100ns\" }]\n";
+    assert_eq!(reserved(&tiny).map(|times| times[0]), Ok(1024), "kept without its last ten bits");
+}
+
+/// Where the last level is the second, masks are those of the second; where it isn't the third, there is no limit of bandwidth.
+#[test]
+fn the_last_level_is_called_by_its_number() {
+    let text =
+        head("core2-q9550", "P-RM") + &task("a", 1, "ways = \"0-3\"") + &task("b", 2, "ways = \"4-7\"");
+    let ways = experiment(&text);
+    let masks = |text: String| -> Vec<String> {
+        text.lines()
+            .filter(|line| line.contains(":0=f'") || line.contains("=0xf'"))
+            .map(str::to_owned)
+            .collect()
+    };
+    assert_eq!(
+        masks(export_plan(Enforcer::Resctrl, &ways).unwrap()),
+        ["echo 'L2:0=f' > /sys/fs/resctrl/core1/schemata"]
+    );
+    assert_eq!(masks(export_plan(Enforcer::Pqos, &ways).unwrap()), ["pqos -I -e 'l2:1=0xf'"]);
+    let budgets = experiment(&(text + "[isolation.bandwidth]\ncores = { 1 = 1000 }\n"));
+    for target in [Enforcer::Resctrl, Enforcer::Pqos] {
+        assert_eq!(export_plan(target, &budgets).unwrap_err(), NotEnforceable::Level { level: 2 });
+    }
+    assert!(export_plan(Enforcer::MemGuard, &budgets).is_ok());
+}
+
+/// A comment of C goes on in the next line where it ends in a backslash.
+#[test]
+fn a_name_takes_no_line_of_a_hypervisor_with_it() {
+    for name in [r"a\\", r"a\\ ", "a??/"] {
+        let text = head("p4080", "P-RM") + &task(name, 1, "colors = \"0\"");
+        let text = export_plan(Enforcer::Bao, &experiment(&text)).unwrap();
+        for line in text.lines().filter(|line| line.contains("//")) {
+            let line = line.trim_end();
+            assert!(!line.ends_with('\\') && !line.ends_with("??/"), "{text}");
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! What a task reserves of its core under `SCHED_DEADLINE`.
+
+use super::NotRtApp;
+use super::export::cores;
+use solo_model::Experiment;
+use solo_model::task::Task;
+use solo_model::units::Duration;
+use solo_model::work::{Step, Visit, walk};
+
+/// The shortest execution time that Linux reserves: `sched_runtime` is kept without its last ten bits.
+const SHORTEST: Duration = Duration::new(1 << 10);
+
+/// The three times of `sched_setattr`.
+pub(crate) struct Reservation {
+    pub(crate) runtime: Duration,
+    pub(crate) deadline: Duration,
+    pub(crate) period: Duration,
+}
+
+impl Reservation {
+    /// For a task: the declared execution time, or what its work computes on the slowest core that it may get where that is more. `grain`
+    /// is what execution times are whole numbers of.
+    pub(crate) fn of(experiment: &Experiment, task: &Task, grain: Duration) -> Result<Self, NotRtApp> {
+        let refused = || NotRtApp::Reservation { task: task.name.clone() };
+        let (Some(period), Some(deadline)) = (task.release.period(), task.relative_deadline()) else {
+            return Err(refused());
+        };
+        let platform = &experiment.platform;
+        let speed = platform.slowest(cores(experiment, task).unwrap_or_else(|| platform.core_set()));
+        let computed = speed.longest(Duration::new(computed(&task.work.steps)));
+        let least = computed.max(task.wcet.unwrap_or(Duration::ZERO)).max(SHORTEST).get();
+        let Some(runtime) = least.checked_next_multiple_of(grain.get()).map(Duration::new) else {
+            return Err(refused());
+        };
+        if runtime > deadline || deadline > period {
+            return Err(refused());
+        }
+        Ok(Self { runtime, deadline, period })
+    }
+}
+
+/// On a core of the reference kind, at most.
+fn computed(steps: &[Step]) -> u64 {
+    let mut factors = vec![1_u64];
+    let mut sum = 0_u64;
+    for visit in walk(steps) {
+        let factor = factors.last().copied().unwrap_or(1);
+        match visit {
+            Visit::Begin { times } => factors.push(factor.saturating_mul(times.into())),
+            Visit::End { .. } => drop(factors.pop()),
+            Visit::Step(Step::Compute(span)) => {
+                sum = sum.saturating_add(span.most.get().saturating_mul(factor));
+            }
+            Visit::Step(Step::Execute(execute)) => {
+                sum = sum.saturating_add(execute.on_reference.get().saturating_mul(factor));
+            }
+            Visit::Step(_) => {}
+        }
+    }
+    sum
+}
