@@ -12,9 +12,9 @@ use crate::{Doubtful, Draft, Fault};
 use alloc::vec::Vec;
 use solo_model::policy::{FixedBy, Scope, Theory};
 use solo_model::work::{Step, Visit};
-use solo_model::{CoreId, Duration, Policy, RelativeSpeed, Task, TaskClass, TaskId};
+use solo_model::{CoreId, Duration, Platform, Policy, RelativeSpeed, Task, TaskClass, TaskId};
 use solo_prove::Effort;
-use solo_prove::pack::{Capacity, Full, Unplaced, place};
+use solo_prove::pack::{Capacity, Full, Sizes, Unplaced, place_among};
 
 /// Work for finding cores: a second at most.
 const STEPS: u64 = 1 << 26;
@@ -60,22 +60,22 @@ impl Draft<'_> {
         let placed: Vec<usize> = (0..self.tasks.len())
             .filter(|&at| self.tasks[at].release.period().is_some() && sized(&self.tasks[at]))
             .collect();
-        let mut tasks = Vec::with_capacity(placed.len());
-        for &at in &placed {
-            // Who names no core may come onto a slow one.
-            match as_sporadic(&self.tasks[at], self.slowest_for(self.tasks[at].core)) {
-                Some(task) => tasks.push(task),
-                None => return self.object_unsized(at),
-            }
-        }
+        let usable: Vec<CoreId> = platform.core_set().iter().collect();
+        let sized = by_speed(platform, &usable, |speed| {
+            placed.iter().map(|&at| as_sporadic(&self.tasks[at], speed).ok_or(at)).collect()
+        });
+        let (kinds, kind_of) = match sized {
+            Ok(sized) => sized,
+            Err(at) => return self.object_unsized(at),
+        };
         let keys: Vec<u64> = placed.iter().map(|&at| key(&policy, &self.tasks[at])).collect();
         let Some(capacity) = capacity(&policy, &keys) else {
             return self.object(wish.at, Fault::NoCapacity { policy });
         };
         let held: Vec<Option<usize>> =
             placed.iter().map(|&at| self.tasks[at].core.map(CoreId::index)).collect();
-        let cores = platform.cores.len();
-        match place(&tasks, &held, cores, (fit, order), capacity, &mut Effort::steps(STEPS)) {
+        let sizes = Sizes { kinds: &kinds, kind_of: &kind_of };
+        match place_among(sizes, &held, (fit, order), capacity, &mut Effort::steps(STEPS)) {
             Ok(homes) => {
                 for (&at, &home) in placed.iter().zip(&homes) {
                     self.settle(at, home, wish.value);
@@ -144,16 +144,35 @@ pub(crate) fn key(policy: &Policy, task: &Task) -> u64 {
     }
 }
 
+/// Tasks on each kind of these cores, and the kind of each core: kinds are cores of one speed, the slowest first.
+type BySpeed = (Vec<Vec<solo_prove::Task>>, Vec<usize>);
+
+/// Sizes tasks for each speed that some of `cores` have.
+pub(crate) fn by_speed<E>(
+    platform: &Platform,
+    cores: &[CoreId],
+    sized: impl Fn(RelativeSpeed) -> Result<Vec<solo_prove::Task>, E>,
+) -> Result<BySpeed, E> {
+    let mut speeds = platform.speeds();
+    speeds.reverse();
+    speeds.retain(|alike| cores.iter().any(|&core| alike.contains(core)));
+    let kinds: Result<Vec<_>, E> = speeds.iter().map(|&alike| sized(platform.slowest(alike))).collect();
+    let kind_of = |&core: &CoreId| speeds.iter().position(|alike| alike.contains(core)).unwrap_or(0);
+    Ok((kinds?, cores.iter().map(kind_of).collect()))
+}
+
 /// A task as proofs see it on a core of that speed, in nanoseconds; `None` where nothing says how long its jobs take. A declared
-/// time holds on each core that the task may run on.
+/// time holds on each core that the task may run on, unless the work computes for longer there.
 pub(crate) fn as_sporadic(task: &Task, speed: RelativeSpeed) -> Option<solo_prove::Task> {
     let period = task.release.period()?;
     let deadline = task.relative_deadline().unwrap_or(period);
     let only_computes = |visit: Visit<'_>| {
         matches!(visit, Visit::Begin { .. } | Visit::End { .. } | Visit::Step(Step::Compute(_)))
     };
-    let computed = || speed.longest(longest_computation(&task.work.steps));
-    let computed = || task.work.walk().all(only_computes).then(computed);
-    let wcet = task.wcet.or_else(computed)?;
+    let computed = speed.longest(longest_computation(&task.work.steps));
+    let wcet = match task.wcet {
+        Some(declared) => declared.max(computed),
+        None => task.work.walk().all(only_computes).then_some(computed)?,
+    };
     Some(solo_prove::Task::new(wcet.get().max(1), period.get(), deadline.get()))
 }

@@ -215,3 +215,38 @@ fn what_no_choice_mends_is_answered_as_what_it_is() {
         huge.ending
     );
 }
+
+/// On a chip of fast and slow cores a plan of two tasks is found wherever writing their cores finds one.
+#[test]
+fn what_fits_on_a_fast_core_is_planned_there() {
+    let head = "name = \"open\"\nplatform = \"juno\"\nduration = \"1ms\"\n[scheduler]\npolicy = \"P-FP\"\n";
+    let plan = |times: [u64; 2], cores: Option<[u16; 2]>| {
+        let one = |at: usize| {
+            let core = cores.map_or(String::new(), |cores| format!("core = {}\n", cores[at]));
+            let work = format!("priority = {at}\n{core}work = [{{ compute = \"{}us\" }}]", times[at]);
+            task(["a", "b"][at], &work)
+        };
+        searched(&format!("{head}{}{}", one(0), one(1))).ending
+    };
+    let (mut planned, mut impossible) = (0, 0);
+    // An A53 takes 2.157 times as long: from 4.636 ms on a task of 10 ms fits on an A57 alone, of which there are two.
+    for times in [[1000, 2000], [4000, 4600], [4700, 1000], [8000, 9000], [9999, 10_000], [10_001, 100]] {
+        let written = (0..6).flat_map(|a| (0..6).map(move |b| [a, b]));
+        let mut written = written.map(|cores| plan(times, Some(cores)));
+        let possible = written.any(|ending| matches!(ending, Ending::Planned(_)));
+        let found = plan(times, None);
+        assert_eq!(matches!(found, Ending::Planned(_)), possible, "{times:?}: {found:?}");
+        if possible {
+            planned += 1;
+        } else {
+            impossible += 1;
+        }
+    }
+    assert_eq!((planned, impossible), (5, 1));
+    // Which work outlasts what it declares is placed by what it computes.
+    let outlasts = |name: &str| task(name, "priority = 0\nwcet = \"1ms\"\nwork = [{ compute = \"6ms\" }]");
+    let found = searched(&format!("{HEAD}partition = \"ff\"\n{}{}", outlasts("a"), outlasts("b"))).ending;
+    let Ending::Planned(found) = found else { panic!("{found:?}") };
+    let cores: Vec<_> = found.plan.experiment.tasks.iter().map(|task| task.core).collect();
+    assert_ne!(cores[0], cores[1]);
+}

@@ -1,6 +1,6 @@
 //! Tasks are given the cores that the figures of the thesis give them, and every core stays schedulable.
 
-use solo_prove::pack::{Capacity, Fit, Full, Order, Unplaced, place};
+use solo_prove::pack::{Capacity, Fit, Full, Order, Sizes, Unplaced, place, place_among};
 use solo_prove::{Effort, Task, Ticks};
 
 fn placed(
@@ -108,4 +108,53 @@ fn a_placement_is_schedulable_on_each_core_and_agrees_with_packing_by_utilisatio
         }
     }
     assert!(fitted > 100 && stuck > 100, "{fitted} fitted, {stuck} stuck");
+}
+
+/// First and worst fit on slow and fast cores, held against loops that know nothing of tasks: a task asks for `size` hundredths of a fast
+/// core and `slow` times as many of a slow one.
+#[test]
+fn on_unequal_cores_a_task_asks_of_each_what_it_asks_for_there() {
+    let (mut fitted, mut stuck, mut fast_only) = (0, 0, 0);
+    let mut draw = solo_model::random::SplitMix64::new(5);
+    for _ in 0..2000 {
+        let (count, slow) = (1 + draw.below(5) as usize, 2 + draw.below(2));
+        let kind_of: Vec<usize> = (0..1 + draw.below(4)).map(|_| draw.below(2) as usize).collect();
+        let sizes: Vec<u64> = (0..count).map(|_| 5 + draw.below(60)).collect();
+        let size_on = |task: usize, core: usize| sizes[task] * [slow, 1][kind_of[core]];
+        let kinds = [slow, 1].map(|factor| -> Vec<Task> {
+            sizes.iter().map(|size| Task::implicit(size * factor, 100)).collect()
+        });
+        for fit in [Fit::First, Fit::Worst] {
+            let mut loads = vec![0; kind_of.len()];
+            let mut expected = Vec::new();
+            for task in 0..count {
+                let mut cores: Vec<usize> = (0..loads.len()).collect();
+                if fit == Fit::Worst {
+                    cores.sort_by_key(|&core| (loads[core], core));
+                }
+                let home = cores.into_iter().find(|&core| loads[core] + size_on(task, core) <= 100);
+                let Some(home) = home else { break };
+                loads[home] += size_on(task, home);
+                expected.push(home);
+                fast_only += usize::from(sizes[task] * slow > 100);
+            }
+            let sizes = Sizes { kinds: &kinds, kind_of: &kind_of };
+            let how = (fit, Order::Given);
+            match place_among(sizes, &FREE[..count], how, Capacity::Edf, &mut Effort::default()) {
+                Ok(homes) => {
+                    assert_eq!(homes, expected);
+                    fitted += 1;
+                }
+                Err(unplaced) => {
+                    assert_eq!(unplaced.task, expected.len(), "{kind_of:?}");
+                    for (core, full) in unplaced.tried.iter().enumerate() {
+                        let sum = (loads[core] + size_on(unplaced.task, core)) * 10_000;
+                        assert_eq!(*full, Full::Utilization { millionths: sum });
+                    }
+                    stuck += 1;
+                }
+            }
+        }
+    }
+    assert!(fitted > 500 && stuck > 500 && fast_only > 500, "{fitted} {stuck} {fast_only}");
 }

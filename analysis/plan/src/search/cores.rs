@@ -3,7 +3,7 @@
 use super::choices::{Choices, CoreRule, Planned};
 use super::lack::NoPlan;
 use super::subject::Subject;
-use crate::assign::{as_sporadic, capacity, key};
+use crate::assign::{as_sporadic, by_speed, capacity, key};
 use crate::objection::NoRoom;
 use crate::request::Heuristic;
 use crate::{Defaults, plan};
@@ -12,7 +12,7 @@ use alloc::vec::Vec;
 use solo_model::random::SplitMix64;
 use solo_model::{CoreId, RelativeSpeed, TaskId};
 use solo_prove::Effort;
-use solo_prove::pack::{Capacity, Fit, Full, Order, place};
+use solo_prove::pack::{Capacity, Fit, Full, Order, Sizes, place_among};
 
 /// Work for one placement.
 const STEPS: u64 = 1 << 24;
@@ -150,15 +150,17 @@ impl Subject {
         if let Some(draw) = drawn {
             SplitMix64::derived(self.probe.seed, &[STREAM, u64::from(draw)]).shuffle(&mut placed);
         }
-        let mut tasks = Vec::with_capacity(placed.len());
-        for &at in &placed {
+        let sized = |at: usize, speed: RelativeSpeed| {
             let task = &self.probe.tasks[at];
-            let sized =
-                as_sporadic(task, self.slowest_for(at)).ok_or_else(|| NoPlan::Unsized(task.name.clone()))?;
+            let sized = as_sporadic(task, speed).ok_or_else(|| NoPlan::Unsized(task.name.clone()))?;
             let memory = if charged { self.charge(at) } else { 0 };
             let c = sized.c.get().saturating_add(memory).min(sized.d.get().max(sized.c.get()));
-            tasks.push(solo_prove::Task::new(c, sized.t.get(), sized.d.get()));
-        }
+            Ok(solo_prove::Task::new(c, sized.t.get(), sized.d.get()))
+        };
+        let (kinds, kind_of) = by_speed(&self.probe.platform, &usable, |speed| {
+            placed.iter().map(|&at| sized(at, speed)).collect()
+        })?;
+        let sizes = Sizes { kinds: &kinds, kind_of: &kind_of };
         let keys: Vec<u64> =
             placed.iter().map(|&at| key(&self.probe.policy, &self.probe.tasks[at])).collect();
         // Where no test is exact the demand of deadlines is as good a measure as any; the analysis has the last word.
@@ -167,7 +169,7 @@ impl Subject {
             placed.iter().map(|&at| self.home_of(at, fixed).and_then(index)).collect();
         loop {
             let how = (heuristic.fit, heuristic.order);
-            let homes = place(&tasks, &held, usable.len(), how, capacity, &mut Effort::steps(STEPS))
+            let homes = place_among(sizes, &held, how, capacity, &mut Effort::steps(STEPS))
                 .map_err(|unplaced| self.no_room(&placed, &usable, unplaced.task, unplaced.tried))?;
             // Who belongs together follows the first of them that was placed.
             let torn = (0..placed.len()).find_map(|at| {

@@ -14,4 +14,4 @@ pub use bins::{Fit, Order, pack};
 pub(crate) use bins::{Packer, Stuck, pack_items};
 pub(crate) use items::Items;
 pub use items::Share;
-pub use place::{Capacity, Full, Unplaced, place};
+pub use place::{Capacity, Full, Sizes, Unplaced, place, place_among};

@@ -54,6 +54,21 @@ pub struct Unplaced {
     pub tried: Vec<Full>,
 }
 
+/// Tasks as they are on each of some cores, which need not be equally fast.
+#[derive(Clone, Copy, Debug)]
+pub struct Sizes<'t> {
+    /// By kind of core, all tasks with their execution times there, those of one kind as long as those of any other.
+    pub kinds: &'t [Vec<Task>],
+    /// By core, its kind.
+    pub kind_of: &'t [usize],
+}
+
+impl Sizes<'_> {
+    fn on(&self, core: usize) -> &[Task] {
+        self.kind_of.get(core).and_then(|&kind| self.kinds.get(kind)).map_or(&[], Vec::as_slice)
+    }
+}
+
 /// Gives each task a core: `held[i]` where it has one, else one that `fit` chooses, tasks in `order`.
 ///
 /// Loads are utilisations, compared exactly, and of equal ones the lowest core goes first. Next fit begins at core 0.
@@ -64,20 +79,42 @@ pub fn place(
     tasks: &[Task],
     held: &[Option<usize>],
     cores: usize,
+    how: (Fit, Order),
+    capacity: Capacity<'_>,
+    effort: &mut Effort<'_>,
+) -> Result<Vec<usize>, Unplaced> {
+    let (kinds, kind_of) = ([tasks.to_vec()], vec![0; cores]);
+    place_among(Sizes { kinds: &kinds, kind_of: &kind_of }, held, how, capacity, effort)
+}
+
+/// As [`place`], on cores that may differ in speed: a task asks of each core what it asks for there, and which task is the larger is told
+/// by the first kind of core.
+///
+/// # Errors
+/// As [`place`].
+pub fn place_among(
+    sizes: Sizes<'_>,
+    held: &[Option<usize>],
     (fit, order): (Fit, Order),
     capacity: Capacity<'_>,
     effort: &mut Effort<'_>,
 ) -> Result<Vec<usize>, Unplaced> {
+    let cores = sizes.kind_of.len();
     let mut contents: Vec<Vec<usize>> = vec![Vec::new(); cores];
     for (task, core) in held.iter().enumerate() {
         if let Some(content) = core.and_then(|core| contents.get_mut(core)) {
             content.push(task);
         }
     }
-    let shares: Vec<Share> = tasks.iter().map(Share::of).collect();
-    let loads = Items::single(&shares);
-    let mut waiting: Vec<usize> = (0..tasks.len()).filter(|&task| held[task].is_none()).collect();
-    if order == Order::Decreasing {
+    let shares: Vec<Vec<Share>> =
+        sizes.kinds.iter().map(|tasks| tasks.iter().map(Share::of).collect()).collect();
+    let loads: Vec<Items<'_>> = shares.iter().map(|shares| Items::single(shares)).collect();
+    let load_cmp = |contents: &[Vec<usize>], a: usize, b: usize| {
+        let load = |core: usize| loads[sizes.kind_of[core]].ratios(contents[core].iter().copied());
+        sums_cmp(load(a), load(b))
+    };
+    let mut waiting: Vec<usize> = (0..held.len()).filter(|&task| held[task].is_none()).collect();
+    if let (Order::Decreasing, Some(tasks)) = (order, sizes.kinds.first()) {
         waiting.sort_by(|&a, &b| larger(&tasks[a], &tasks[b]));
     }
     let mut homes = held.to_vec();
@@ -87,14 +124,13 @@ pub fn place(
         match fit {
             Fit::First => {}
             Fit::Next => candidates.retain(|&core| core >= open),
-            Fit::Best => candidates.sort_by(|&a, &b| load_cmp(&loads, &contents[b], &contents[a])),
+            Fit::Best => candidates.sort_by(|&a, &b| load_cmp(&contents, b, a)),
             // The emptiest is the one that is meant: where it does not take the task, the others are only tried.
-            Fit::Worst => candidates.sort_by(|&a, &b| load_cmp(&loads, &contents[a], &contents[b])),
+            Fit::Worst => candidates.sort_by(|&a, &b| load_cmp(&contents, a, b)),
         }
-        let mut takes = |core: usize| full(tasks, &contents[core], task, capacity, effort).is_none();
-        let Some(core) = candidates.into_iter().find(|&core| takes(core)) else {
-            let why = |content: &Vec<usize>| full(tasks, content, task, capacity, effort);
-            let tried = contents.iter().map(why).map(|full| full.unwrap_or(Full::Undecided)).collect();
+        let mut why = |core: usize| full(sizes.on(core), &contents[core], task, capacity, effort);
+        let Some(core) = candidates.into_iter().find(|&core| why(core).is_none()) else {
+            let tried = (0..cores).map(why).map(|full| full.unwrap_or(Full::Undecided)).collect();
             return Err(Unplaced { task, tried });
         };
         contents[core].push(task);
@@ -102,11 +138,6 @@ pub fn place(
         open = core;
     }
     Ok(homes.into_iter().map(Option::unwrap_or_default).collect())
-}
-
-/// Which of two cores holds more, exactly.
-fn load_cmp(items: &Items<'_>, a: &[usize], b: &[usize]) -> Ordering {
-    sums_cmp(items.ratios(a.iter().copied()), items.ratios(b.iter().copied()))
 }
 
 /// `C / T` in steps of 2^-32, rounded down.
