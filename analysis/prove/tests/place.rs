@@ -127,7 +127,7 @@ fn on_unequal_cores_a_task_asks_of_each_what_it_asks_for_there() {
         for fit in [Fit::First, Fit::Worst] {
             let mut loads = vec![0; kind_of.len()];
             let mut expected = Vec::new();
-            for task in 0..count {
+            for (task, size) in sizes.iter().enumerate() {
                 let mut cores: Vec<usize> = (0..loads.len()).collect();
                 if fit == Fit::Worst {
                     cores.sort_by_key(|&core| (loads[core], core));
@@ -136,7 +136,7 @@ fn on_unequal_cores_a_task_asks_of_each_what_it_asks_for_there() {
                 let Some(home) = home else { break };
                 loads[home] += size_on(task, home);
                 expected.push(home);
-                fast_only += usize::from(sizes[task] * slow > 100);
+                fast_only += usize::from(size * slow > 100);
             }
             let sizes = Sizes { kinds: &kinds, kind_of: &kind_of };
             let how = (fit, Order::Given);
