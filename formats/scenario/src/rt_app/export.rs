@@ -3,14 +3,14 @@
 //! Deadlines of threads under `SCHED_FIFO` are not written, for rt-app judges none; neither are costs of kernel paths, seeds
 //! and ticks, which are Linux's own.
 
-use super::reservation::Reservation;
+use super::reservation::{Reservation, cores};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use solo_model::experiment::End;
-use solo_model::policy::{Criterion, Scope};
+use solo_model::policy::Criterion;
 use solo_model::task::{Release, Task, TaskClass};
 use solo_model::units::Duration;
 use solo_model::work::{Lock, LockProtocol, Step};
-use solo_model::{CoreId, CoreSet, Experiment, LockId};
+use solo_model::{Experiment, LockId};
 
 /// The most urgent of Linux's real-time priorities.
 const HIGHEST: u64 = 99;
@@ -300,20 +300,6 @@ fn reservation(experiment: &Experiment, task: &Task) -> Result<Object, NotRtApp>
         put(&mut own, key, Value::Number(micros(task, time)?));
     }
     Ok(own)
-}
-
-/// Where a thread may run; `None` for everywhere.
-pub(super) fn cores(experiment: &Experiment, task: &Task) -> Option<CoreSet> {
-    let policy = &experiment.policy;
-    let core: CoreId = task.core?;
-    if policy.criterion.is_bound() {
-        return Some(CoreSet::only(core));
-    }
-    match &policy.scope {
-        Scope::Global => None,
-        Scope::Partitioned => Some(CoreSet::only(core)),
-        Scope::Clustered(sets) => sets.iter().find(|set| set.contains(core)).copied(),
-    }
 }
 
 /// Phases in the making.

@@ -1,11 +1,11 @@
-//! What a task reserves of its core under `SCHED_DEADLINE`.
+//! Where a task may run, and what it reserves there under `SCHED_DEADLINE`.
 
 use super::NotRtApp;
-use super::export::cores;
-use solo_model::Experiment;
+use solo_model::policy::Scope;
 use solo_model::task::Task;
 use solo_model::units::Duration;
 use solo_model::work::{Step, Visit, walk};
+use solo_model::{CoreId, CoreSet, Experiment};
 
 /// The shortest execution time that Linux reserves: `sched_runtime` is kept without its last ten bits.
 const SHORTEST: Duration = Duration::new(1 << 10);
@@ -36,6 +36,20 @@ impl Reservation {
             return Err(refused());
         }
         Ok(Self { runtime, deadline, period })
+    }
+}
+
+/// Where a thread may run; `None` for everywhere.
+pub(super) fn cores(experiment: &Experiment, task: &Task) -> Option<CoreSet> {
+    let policy = &experiment.policy;
+    let core: CoreId = task.core?;
+    if policy.criterion.is_bound() {
+        return Some(CoreSet::only(core));
+    }
+    match &policy.scope {
+        Scope::Global => None,
+        Scope::Partitioned => Some(CoreSet::only(core)),
+        Scope::Clustered(sets) => sets.iter().find(|set| set.contains(core)).copied(),
     }
 }
 
