@@ -250,3 +250,26 @@ fn what_fits_on_a_fast_core_is_planned_there() {
     let cores: Vec<_> = found.plan.experiment.tasks.iter().map(|task| task.core).collect();
     assert_ne!(cores[0], cores[1]);
 }
+
+/// A declared time that computation alone reaches on slow cores does on fast ones, and the plan goes there.
+#[test]
+fn a_time_that_is_too_short_on_slow_cores_is_planned_on_a_fast_one() {
+    let head =
+        "name = \"open\"\nplatform = \"quickia\"\nduration = \"1ms\"\n[scheduler]\npolicy = \"P-DM\"\n";
+    let task = |name: &str, period: &str, more: &str| {
+        format!("[[task]]\nname = \"{name}\"\nclass = \"hard\"\nperiod = \"{period}\"\n{more}\n")
+    };
+    let tasks = task("a", "4ms", "work = [{ compute = \"1923us\" }]")
+        + &task("b", "4ms", "work = [{ compute = \"2030us\" }]");
+    let plan = |core: &str| {
+        let work = "wcet = \"650us\"\nmisses = 563\nwork = [{ compute = \"168us\" }, { random = \"256KiB\", accesses = 499 }]";
+        let text = format!("{head}{tasks}{}", task("c", "1ms", &format!("{core}{work}")));
+        match searched(&text).ending {
+            Ending::Planned(planned) => planned.overall,
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(plan("core = 3\n"), solo_prove::system::Overall::Incomplete);
+    assert_eq!(plan("core = 0\n"), solo_prove::system::Overall::Proved);
+    assert_eq!(plan(""), solo_prove::system::Overall::Proved);
+}

@@ -106,7 +106,10 @@ impl Looking {
             return None;
         }
         let mut seen: Vec<Vec<CoreId>> = Vec::new();
-        let found = self.by_rules(self.subject.core_rules(), &mut seen)?;
+        let mut found = self.by_rules(self.subject.core_rules(), &mut seen)?;
+        if found.1.overall == Overall::Incomplete {
+            found = self.where_times_suffice(found, &mut seen);
+        }
         if found.1.overall != Overall::Conditional {
             return Some(found);
         }
@@ -120,6 +123,27 @@ impl Looking {
                 Some(found)
             }
         }
+    }
+
+    /// On a slow core work may compute for as long as its task declares in all, so that nothing is declared for its memory; on a fast one
+    /// the same time may do. This plan, or another that lacks no time.
+    fn where_times_suffice(
+        &mut self,
+        found: (Choices, Planned),
+        seen: &mut Vec<Vec<CoreId>>,
+    ) -> (Choices, Planned) {
+        if self.subject.has_one_speed() {
+            return found;
+        }
+        let rounds = self.rounds.len();
+        // What was seen is not tried again.
+        while let Some(other) = self.by_rules(self.subject.core_rules(), seen) {
+            if matches!(other.1.overall, Overall::Proved | Overall::Conditional) {
+                return other;
+            }
+        }
+        self.rounds.truncate(rounds);
+        found
     }
 
     /// The first plan by any of these rules.

@@ -204,6 +204,11 @@ impl Subject {
         self.bandwidth().is_some_and(|wish| wish.period.is_some())
     }
 
+    /// True where all cores compute equally fast.
+    pub(super) fn has_one_speed(&self) -> bool {
+        self.probe.platform.speeds().len() == 1
+    }
+
     /// More processor time is asked for than there is, whoever runs where.
     pub(super) fn lacks_processors(&self) -> Option<NoPlan> {
         let fastest = self.probe.platform.fastest(self.probe.platform.core_set());
