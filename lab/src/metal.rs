@@ -174,15 +174,21 @@ pub struct Packed {
     pub has_uefi: bool,
 }
 
-/// Writes a medium from which a PC boots the experiment.
+/// Writes a medium from which a PC boots the experiment; `small` builds an image that knows its criterion alone.
 ///
 /// # Errors
 /// [`LabError::Lacks`] where bare metal can't do what the experiment needs, [`LabError::Metal`] where this host can't make
 /// the medium.
-pub fn pack(experiment: &Experiment, path: &Path) -> Result<Packed, LabError> {
+pub fn pack(experiment: &Experiment, small: bool, path: &Path) -> Result<Packed, LabError> {
     able(experiment, Found::emulated(InstructionSet::X86_64))?;
     Medium::look().map_err(QemuError::from)?;
-    let image = Host::look().map_err(QemuError::from)?.build_image()?;
+    let image = match small {
+        true => {
+            let host = Host::look_for_programs(InstructionSet::X86_64).map_err(QemuError::from)?;
+            host.build_image_of(&[experiment.policy.criterion])?
+        }
+        false => Host::look().map_err(QemuError::from)?.build_image()?,
+    };
     Medium::write(&image, &[packed(experiment)], path)?;
     Ok(Packed { has_uefi: Medium::has_uefi() })
 }

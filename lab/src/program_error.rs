@@ -72,6 +72,17 @@ pub enum ProgramError {
         /// Why.
         why: Timeless,
     },
+    /// Its process can't be talked to.
+    #[error(
+        "no socket can be opened for the program's process in {}: {reason}; TMPDIR names another folder",
+        Printable(folder.display())
+    )]
+    Socket {
+        /// The folder for temporary files.
+        folder: PathBuf,
+        /// What the system says.
+        reason: String,
+    },
     /// What it reported is none.
     #[error("the program's report cannot be read: {0}; is it built with this solo's solo-app?")]
     Report(String),

@@ -244,6 +244,9 @@ pub(crate) struct Pack {
     /// The image of a CD to write; it replaces what is there
     #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) out: PathBuf,
+    /// Build an image that knows the scenario's criterion alone; it is smaller, and takes a minute and Solocore's sources
+    #[arg(long)]
+    pub(crate) small: bool,
     #[command(flatten)]
     pub(crate) instead: Instead,
     /// No notes on standard error

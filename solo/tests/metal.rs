@@ -379,7 +379,7 @@ fn pages_lie_in_the_colors_that_a_scenario_gives_and_budgets_are_refused() {
     };
     let (code, said) = run(&["--variant", "banks"]);
     assert_eq!(code, Some(0), "{said}");
-    assert!(said.contains("384 of buffers, 10 of stacks, 48 of heaps"), "{said}");
+    assert!(said.contains("384 of buffers, 12 of stacks, 48 of heaps"), "{said}");
     assert!(said.contains("; 0 borrowed"), "{said}");
     let (code, said) = run(&["--variant", "budgets"]);
     assert_eq!(code, Some(3), "{said}");

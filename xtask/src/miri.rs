@@ -13,7 +13,7 @@ const FLAGS: &str = "-Zmiri-disable-isolation -Zmiri-permissive-provenance -Zmir
 
 /// Targets of `solo-bare`, and the beginnings of the tests' names in them that execute unsafe code; all where there are none.
 const TESTS: [(&[&str], &[&str]); 2] =
-    [(&["--test", "memory"], &[]), (&["--lib"], &["queue::", "regions::", "wire::", "devicetree::"])];
+    [(&["--test", "memory"], &[]), (&["--lib"], &["queue::", "regions::", "devicetree::"])];
 
 /// Interprets them; the code to exit with.
 pub(crate) fn run() -> Result<i32> {

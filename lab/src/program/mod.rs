@@ -26,6 +26,10 @@ pub const NOTES: &str = "notes.jsonl";
 /// Far above what the longest program tells.
 const LARGEST_REPORT: u64 = 1 << 30;
 
+/// What the times of a simulated program are.
+const TOLD: &str =
+    "jobs cost what the program says that they cost; its instructions and its memory are not simulated";
+
 /// What runs a program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ProgramMachine {
@@ -224,9 +228,12 @@ impl ProgramRun {
         if self.machine == ProgramMachine::Linux {
             manifest.tier = Tier::Native;
         }
-        let ended = self.ended.clone();
+        let (ended, simulated) = (self.ended.clone(), self.machine == ProgramMachine::Simulated);
         let mut writer = RunWriter::create_in(folder.clone(), manifest, experiment, origin.source)?
-            .with_warnings(move |_| ended.iter().map(EndedThread::to_string).collect());
+            .with_warnings(move |_| {
+                let told = simulated.then(|| TOLD.to_owned()).into_iter();
+                told.chain(ended.iter().map(EndedThread::to_string)).collect()
+            });
         self.records.iter().try_for_each(|record| writer.write(record))?;
         folder.write(NOTES, self.lines().as_bytes())?;
         let reason = self.reason;

@@ -267,7 +267,8 @@ impl RemoteBody for Remote<'_> {
 }
 
 fn unusable(error: std::io::Error) -> ProgramError {
-    ProgramError::Report(Unnumbered(&error).to_string())
+    let (folder, reason) = (std::env::temp_dir(), Unnumbered(&error).to_string());
+    ProgramError::Socket { folder, reason }
 }
 
 /// Something else than is said then.

@@ -35,6 +35,7 @@ pub mod cpuid;
 pub mod devicetree;
 pub mod frame;
 pub mod geometry;
+mod known;
 pub mod module;
 pub mod outcome;
 pub mod parts;

@@ -3,6 +3,7 @@
 use crate::error::{Missing, QemuError};
 use crate::needs::Needs;
 use solo_bare::frame::InstructionSet;
+use solo_model::Criterion;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -126,11 +127,24 @@ impl Host {
         if let Some(path) = &self.built {
             return Ok(Image { path: path.clone(), instruction_set: self.instruction_set });
         }
-        let folder = self.workspace.join("target/rtos");
+        self.build(&self.workspace.join("target/rtos"), "")
+    }
+
+    /// An image that knows these criteria alone, and is smaller for it; built from the sources, whatever lies ready.
+    ///
+    /// # Errors
+    /// As [`Self::build_image`].
+    pub fn build_image_of(&self, criteria: &[Criterion]) -> Result<Image, QemuError> {
+        let names: Vec<&str> = criteria.iter().map(|criterion| criterion.name()).collect();
+        self.build(&self.workspace.join("target/rtos-of-criteria"), &names.join(","))
+    }
+
+    /// Builds the image with these criteria in it; with all where none is named.
+    fn build(&self, folder: &Path, criteria: &str) -> Result<Image, QemuError> {
         let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
         let needs = Needs::of(self.instruction_set);
         cargo.args(["build", "--release", "--package", needs.crate_name, "--bin", needs.program]);
-        cargo.args(["--target", needs.target, "--target-dir"]).arg(&folder);
+        cargo.args(["--target", needs.target, "--target-dir"]).arg(folder).env("SOLO_CRITERIA", criteria);
         // Settings of a build that this one runs inside of are not meant for it.
         cargo.env_remove("RUSTFLAGS").env_remove("CARGO_ENCODED_RUSTFLAGS").current_dir(&self.workspace);
         let output = cargo.output().map_err(QemuError::io("cannot start cargo"))?;

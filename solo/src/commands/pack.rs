@@ -9,7 +9,7 @@ use solo_model::text::Printable;
 pub(crate) fn run(options: &Pack) -> Result<Exit, Failure> {
     let (_, experiment) =
         chosen(&options.scenario, options.variant.as_deref(), &options.instead, options.quiet)?;
-    let packed = solo_lab::metal::pack(&experiment, &options.out)?;
+    let packed = solo_lab::metal::pack(&experiment, options.small, &options.out)?;
     if !options.quiet {
         eprintln!(
             "{} boots `{}`; keep what the first serial line says (115200 baud) and give it to solo run --on rtos --serial",

@@ -57,6 +57,7 @@ pub use walk::word_at;
 
 use crate::agenda::{Kind, MOST_CORES};
 use crate::context::Context;
+use crate::known;
 use crate::lock::{Guard, SpinLock};
 use crate::module::{BootOptions, Module};
 use crate::outcome::ImageExit;
@@ -274,6 +275,10 @@ fn run<P: Port>(experiment: Experiment, options: BootOptions, is_last: bool) -> 
     impl<P: Port> Visitor for Start<'_, P> {
         type Output = Result<&'static dyn Entries<P>, alloc::string::String>;
         fn visit<C: Criterion>(self) -> Self::Output {
+            if !const { known::knows(C::NAME) } {
+                let named = known::named().unwrap_or_default();
+                return Err(alloc::format!("this image was built for {named}, and not for {}", C::NAME));
+            }
             let rtos: &'static Rtos<P, C> = Box::leak(Box::new(Rtos::new(self.0, self.1, self.2)?));
             Ok(rtos)
         }
