@@ -120,7 +120,7 @@ fn every_page(image: &Image) -> Result<(), Failed> {
     assert_eq!([0, 1, 2].map(|task| jobs(&report, task)), [3, 3, 3], "{}", report.console);
     for task in 0..3 {
         assert_eq!(piece(&pieces, MemoryUser::Buffer(BufferId(task)))?.size(PAGE), Bytes::from_mib(1));
-        assert_eq!(piece(&pieces, MemoryUser::Stack(TaskId(task)))?.pages(), 5);
+        assert_eq!(piece(&pieces, MemoryUser::Stack(TaskId(task)))?.pages(), 6);
         assert_eq!(piece(&pieces, MemoryUser::Heap(task as u16))?.pages(), 16);
     }
     let first = piece(&pieces, MemoryUser::Buffer(BufferId(0)))?;
