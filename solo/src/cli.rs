@@ -1,5 +1,4 @@
-//! The one definition of the command line: parser, help, man pages and completions come from it. What every command takes
-//! stands here and in the files of this folder, and nowhere else.
+//! The one definition of the command line, with the files of this folder: parser, help, man pages and completions come from it.
 
 mod color;
 mod cpmd;
