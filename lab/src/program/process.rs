@@ -22,7 +22,6 @@ const MOST_SAID: u64 = 1 << 16;
 pub(super) struct Process {
     child: Child,
     console: File,
-    began: Instant,
 }
 
 fn unusable(error: std::io::Error) -> ProgramError {
@@ -41,7 +40,7 @@ impl Process {
         command.stderr(console.try_clone().map_err(unusable)?);
         command.stdout(console.try_clone().map_err(unusable)?);
         let child = command.spawn().map_err(unusable)?;
-        Ok(Self { child, console, began: Instant::now() })
+        Ok(Self { child, console })
     }
 
     /// What it has said so far.
@@ -59,11 +58,12 @@ impl Process {
         self.child.try_wait().map_err(unusable)
     }
 
-    /// Waits until it ends, the caller wants it to stop, or its time is over.
+    /// Waits until it ends, the caller wants it to stop, or has waited for as long as a process may take.
     ///
     /// # Errors
     /// The last two.
     pub(super) fn wait(&mut self, control: &Control<'_>) -> Result<ExitStatus, LabError> {
+        let began = Instant::now();
         loop {
             if let Some(status) = self.status()? {
                 return Ok(status);
@@ -71,7 +71,7 @@ impl Process {
             if control.cancel.requested() {
                 return Err(LabError::Interrupted);
             }
-            if self.began.elapsed() > LIMIT {
+            if began.elapsed() > LIMIT {
                 return Err(ProgramError::TimeLimit { limit: LIMIT, console: self.said() }.into());
             }
             std::thread::sleep(GLANCE);

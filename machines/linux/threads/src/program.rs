@@ -72,6 +72,9 @@ pub fn refuse_simulated(path: &Path, reason: String) -> Result<(), WireError> {
     Wire::<GoOn>::new(UnixStream::connect(path)?).send(&Said::Refused(reason))
 }
 
+/// The most characters of a mistake that a simulator is told.
+const MOST_TOLD: usize = 1 << 12;
+
 /// A body that is under way on this thread.
 struct Playing {
     actor: Actor<'static>,
@@ -151,7 +154,7 @@ fn simulate(seat: Seat, body: Body) {
     STAGE.set(Some(Stage::Simulated(seat)));
     let said = match catch_unwind(AssertUnwindSafe(body)) {
         Ok(()) => Some(Said::Returned),
-        Err(payload) => reason(&*payload).map(Said::Mistake),
+        Err(payload) => reason(&*payload).map(|why| Said::Mistake(why.chars().take(MOST_TOLD).collect())),
     };
     if let (Some(Stage::Simulated(mut seat)), Some(said)) = (STAGE.take(), said) {
         seat.tell(&said);
@@ -311,7 +314,12 @@ pub fn trigger(task: TaskId, after: Duration) {
 
 /// Tells a number that is noted to who keeps it; false where that is the caller.
 pub fn note(name: &str, value: u64) -> bool {
-    ask(|_| false, |seat| seat.tell(&Said::Note(name.to_owned(), value))) == Some(true)
+    let simulated = |seat: &mut Seat| {
+        // Where nobody hears it the run is over.
+        seat.tell(&Said::Note(name.to_owned(), value));
+        true
+    };
+    ask(|_| false, simulated) == Some(true)
 }
 
 /// The task of the thread that asks; `None` outside of bodies.
