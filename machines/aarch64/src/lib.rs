@@ -1,7 +1,4 @@
-//! Bare metal on 64-bit Arm: the counters' registers, what the loader tells.
-//!
-//! * [`board`]: the parts of the machine, by its device tree
-//! * [`pmu`]: the counters of PMUv3
+//! Bare metal on 64-bit Arm: [`pmu`], the counters of PMUv3.
 //!
 //! Built for `aarch64-unknown-none-softfloat` it is the port itself, too, from the loader's entry on: a kernel that computes with
 //! integers saves no vector registers. What is linked with it is a boot image: `solo-rtos-arm64`, which runs boot modules, or a program of a user's (`solo-app`). An image says so by a function without mangling,
@@ -12,7 +9,6 @@
 #[cfg(target_os = "none")]
 extern crate alloc;
 
-pub mod board;
 #[allow(unsafe_code)]
 pub mod pmu;
 #[cfg(target_os = "none")]

@@ -7,7 +7,7 @@
 //! All numbers are big endian. Nothing that a tree says is believed before it has been looked at: no tree panics.
 
 use core::fmt;
-use core::ops::Range;
+use core::ops::{Deref, Range};
 use core::ptr::with_exposed_provenance;
 use core::slice;
 
@@ -72,6 +72,10 @@ pub struct Node<'b> {
     pub device_type: &'b [u8],
     /// `reg`: addresses and sizes.
     pub registers: &'b [u8],
+    /// `ranges`: where the addresses of the nodes in it lie for those above it, if they lie anywhere there.
+    pub buses: Option<&'b [u8]>,
+    /// `status`; empty where it says nothing.
+    pub status: &'b [u8],
     /// `interrupts`: three cells each, of an Arm interrupt controller.
     pub interrupts: &'b [u8],
     /// `method`, of the firmware's interface.
@@ -91,8 +95,34 @@ impl<'b> Node<'b> {
         self.compatible.split(|&byte| byte == 0).any(|word| word == what.as_bytes())
     }
 
-    /// The addresses and sizes of `registers`. Numbers of more than two cells, which no machine has, are cut.
-    pub fn ranges(&self) -> impl Iterator<Item = Range<u64>> + use<'b> {
+    /// False where it says that it is of no use (specification, 2.3.4).
+    pub fn is_there(&self) -> bool {
+        matches!(word(self.status), b"" | b"okay" | b"ok")
+    }
+
+    /// The address of a processor, which is one for the node above alone.
+    pub fn identity(&self) -> Option<u64> {
+        self.own_ranges().next().map(|range| range.start)
+    }
+
+    /// Where `address`, one of the nodes in it, lies for those above it. `None` where it lies nowhere there.
+    fn translated(&self, address: u64) -> Option<u64> {
+        let buses = self.buses?;
+        if buses.is_empty() {
+            return Some(address);
+        }
+        let (child, parent) = (self.own_cells.0 as usize * 4, self.cells.0 as usize * 4);
+        let entries = buses.chunks_exact((child + parent + self.own_cells.1 as usize * 4).max(4));
+        entries.into_iter().find_map(|entry| {
+            let (start, rest) = entry.split_at_checked(child)?;
+            let (above, length) = rest.split_at_checked(parent)?;
+            let offset = address.checked_sub(number(start)).filter(|offset| *offset < number(length))?;
+            number(above).checked_add(offset)
+        })
+    }
+
+    /// The addresses and sizes of `registers`, for the node above. Numbers of more than two cells, which no machine has, are cut.
+    fn own_ranges(&self) -> impl Iterator<Item = Range<u64>> + use<'b> {
         let (address, size) = (self.cells.0 as usize * 4, self.cells.1 as usize * 4);
         let each = address.saturating_add(size).max(4);
         self.registers.chunks_exact(each).map(move |entry| {
@@ -120,6 +150,8 @@ impl<'b> Node<'b> {
             b"reg" => self.registers = value,
             b"interrupts" => self.interrupts = value,
             b"method" => self.method = value,
+            b"ranges" => self.buses = Some(value),
+            b"status" => self.status = value,
             b"bootargs" => self.arguments = value,
             b"linux,initrd-start" => self.module.0 = value,
             b"linux,initrd-end" => self.module.1 = value,
@@ -139,6 +171,34 @@ pub fn number(cells: &[u8]) -> u64 {
 /// The word before the first zero.
 pub fn word(value: &[u8]) -> &[u8] {
     value.split(|&byte| byte == 0).next().unwrap_or_default()
+}
+
+/// A node among those that it lies in.
+#[derive(Clone, Copy, Debug)]
+pub struct Place<'t, 'b> {
+    node: &'t Node<'b>,
+    /// From the root.
+    above: &'t [Node<'b>],
+}
+
+impl<'b> Deref for Place<'_, 'b> {
+    type Target = Node<'b>;
+    fn deref(&self) -> &Node<'b> {
+        self.node
+    }
+}
+
+impl Place<'_, '_> {
+    /// The addresses and sizes of its registers, as the processors have them: each bus on the way shifts them (specification, 2.3.8).
+    /// Those that processors don't reach are left out.
+    pub fn ranges(&self) -> impl Iterator<Item = Range<u64>> {
+        let buses = self.above.get(1..).unwrap_or_default();
+        self.own_ranges().filter_map(move |range| {
+            let shifted = |address, bus: &Node<'_>| bus.translated(address);
+            let start = buses.iter().rev().try_fold(range.start, shifted)?;
+            Some(start..start.saturating_add(range.end - range.start))
+        })
+    }
 }
 
 impl<'b> DeviceTree<'b> {
@@ -202,7 +262,7 @@ impl<'b> DeviceTree<'b> {
     ///
     /// # Errors
     /// If the structure is damaged; what came before it has been told.
-    pub fn walk(&self, mut each: impl FnMut(&Node<'b>)) -> Result<(), DeviceTreeError> {
+    pub fn walk(&self, mut each: impl FnMut(&Place<'_, 'b>)) -> Result<(), DeviceTreeError> {
         let (structure, strings) = (self.cell(8)? as usize, self.cell(12)? as usize);
         let mut open = [Node::default(); DEEPEST];
         let (mut depth, mut at) = (0, structure);
@@ -231,7 +291,7 @@ impl<'b> DeviceTree<'b> {
                 }
                 END_NODE => {
                     depth = depth.checked_sub(1).ok_or(DeviceTreeError::Nesting)?;
-                    each(&open[depth]);
+                    each(&Place { node: &open[depth], above: &open[..depth] });
                 }
                 NOTHING => {}
                 END if depth == 0 => return Ok(()),
@@ -342,8 +402,8 @@ mod tests {
                     assert_eq!(word(node.device_type), b"memory");
                 }
                 b"cpu@3" => {
-                    let found: Vec<_> = node.ranges().map(|range| (range.start, range.end)).collect();
-                    assert_eq!(found, [(3, 3)], "its parent's cells");
+                    assert_eq!(node.identity(), Some(3), "its parent's cells");
+                    assert_eq!(node.ranges().count(), 0, "no address");
                     assert_eq!([0, 1, 2].map(|index| node.interrupt(index)), [Some(27), Some(40), None]);
                     assert!(node.is("arm,armv8") && !node.is("arm"));
                 }
@@ -354,6 +414,51 @@ mod tests {
         assert_eq!(names, [&b"memory@40000000"[..], b"cpu@3", b"cpus", b""]);
         let reserved: Vec<_> = tree.reserved().map(|range| (range.start, range.end)).collect();
         assert_eq!(reserved, [(0x1000, 0x1200)]);
+    }
+
+    #[test]
+    fn addresses_are_those_of_the_processors() {
+        let mut tree = Writer::default();
+        tree.begin("");
+        tree.property("#address-cells", &cells(&[2]));
+        tree.property("#size-cells", &cells(&[1]));
+        tree.begin("soc");
+        tree.property("#address-cells", &cells(&[1]));
+        tree.property("#size-cells", &cells(&[1]));
+        let first = [0x7e00_0000, 0, 0xfe00_0000, 0x180_0000];
+        tree.property("ranges", &cells(&[first, [0x4000_0000, 1, 0xff80_0000, 0x80_0000]].concat()));
+        tree.begin("line");
+        tree.property("reg", &cells(&[0x7e20_1000, 0x200, 0x4004_1000, 0x1000, 0x5000_0000, 8]));
+        tree.property("status", b"okay\0");
+        tree.cell(2);
+        // Another bus in it, whose addresses are its own, and one that leads nowhere.
+        tree.begin("inner");
+        tree.property("#address-cells", &cells(&[1]));
+        tree.property("ranges", &[]);
+        tree.begin("deep");
+        tree.property("reg", &cells(&[0x7e00_0010, 8]));
+        tree.cell(2);
+        tree.cell(2);
+        tree.begin("wires");
+        tree.property("#address-cells", &cells(&[1]));
+        tree.begin("sensor");
+        tree.property("reg", &cells(&[0x7e00_0010, 8]));
+        tree.property("status", b"disabled\0");
+        tree.cell(2);
+        tree.cell(2);
+        tree.cell(2);
+        tree.cell(2);
+        let bytes = tree.finish(&[]);
+        let mut found = Vec::new();
+        let walked = DeviceTree::new(&bytes).unwrap().walk(|node| {
+            let ranges = node.ranges().map(|range| (range.start, range.end)).collect::<Vec<_>>();
+            found.push((node.name.to_vec(), node.is_there(), ranges));
+        });
+        assert_eq!(walked, Ok(()));
+        let line = alloc::vec![(0xfe20_1000, 0xfe20_1200), (0x1_ff84_1000, 0x1_ff84_2000)];
+        assert_eq!(found[0], (b"line".to_vec(), true, line), "the third is not on the bus");
+        assert_eq!(found[1], (b"deep".to_vec(), true, alloc::vec![(0xfe00_0010, 0xfe00_0018)]));
+        assert_eq!(found[3], (b"sensor".to_vec(), false, Vec::new()));
     }
 
     #[test]
@@ -390,7 +495,7 @@ mod tests {
             let length = bytes.len() - cut;
             if let Ok(tree) = DeviceTree::new(&bytes[..length]) {
                 let _ = tree.walk(|node| {
-                    let _ = (node.ranges().count(), node.interrupt(0), node.is("x"));
+                    let _ = (node.ranges().count(), node.identity(), node.interrupt(0), node.is("x"));
                 });
                 let _ = tree.reserved().count();
             }

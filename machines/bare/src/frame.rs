@@ -127,6 +127,8 @@ pub enum Controller {
     },
     /// By a Generic Interrupt Controller of version 3.
     Gic3,
+    /// By one of version 2.
+    Gic2,
 }
 
 impl fmt::Display for Controller {
@@ -135,6 +137,7 @@ impl fmt::Display for Controller {
             Self::LocalApic { x2apic: true, .. } => "x2APIC",
             Self::LocalApic { x2apic: false, .. } => "local APIC",
             Self::Gic3 => "GICv3",
+            Self::Gic2 => "GICv2",
         })
     }
 }

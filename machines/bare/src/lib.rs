@@ -23,22 +23,28 @@
 //! * [`rest`]: how cores leave a run that is over
 //! * [`time`]: from clock ticks to nanoseconds and back
 //! * [`turns`]: which core executed what, where an emulator counts for all together
+//! * [`board`]: the parts of an Arm machine
+//! * [`mmio`]: devices' registers; [`gic2`], [`pl011`], [`watchdog`]: an interrupt controller, a serial line, a machine's reset
 //! * [`virtio`], [`queue`]: devices that move data between themselves and memory; [`wire`]: two of them, an end each
 #![no_std]
 
 extern crate alloc;
 
 pub mod agenda;
+pub mod board;
 pub mod caps;
 pub mod context;
 pub mod cpuid;
 pub mod devicetree;
 pub mod frame;
 pub mod geometry;
+pub mod gic2;
 mod known;
+pub mod mmio;
 pub mod module;
 pub mod outcome;
 pub mod parts;
+pub mod pl011;
 pub mod placement;
 pub mod queue;
 pub mod regions;
@@ -47,6 +53,7 @@ pub mod serial;
 pub mod ticket;
 pub mod time;
 pub mod turns;
+pub mod watchdog;
 
 // What stands on the lock is tested from outside: the tickets' own tests replace their atomics by a model.
 #[cfg(not(test))]

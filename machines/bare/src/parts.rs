@@ -1,7 +1,7 @@
 //! The parts that a machine has whatever its instruction set, found in its device tree.
 
 use crate::agenda::MOST_CORES;
-use crate::devicetree::{DeviceTree, DeviceTreeError, Node, number, word};
+use crate::devicetree::{DeviceTree, DeviceTreeError, Place, number, word};
 use crate::regions::{RAM, Region, largest_free, take_module};
 use core::fmt;
 use core::ops::{Deref, Range};
@@ -61,7 +61,7 @@ pub struct Parts {
 }
 
 /// Why a machine can't be driven.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub enum PartsError {
     /// The tree is damaged.
     Tree(DeviceTreeError),
@@ -69,8 +69,8 @@ pub enum PartsError {
     Without(&'static str),
     /// It tells of more pieces of memory than can be kept.
     Many,
-    /// A device lies here, where none are mapped: they are below the second address.
-    Device(u64, u64),
+    /// A device lies here, outside of where devices are mapped.
+    Device(u64, Range<u64>),
 }
 
 impl fmt::Display for PartsError {
@@ -79,8 +79,9 @@ impl fmt::Display for PartsError {
             Self::Tree(error) => write!(f, "{error}"),
             Self::Without(part) => write!(f, "the device tree tells of no {part}"),
             Self::Many => write!(f, "the device tree tells of too many pieces of memory"),
-            Self::Device(at, end) => {
-                write!(f, "a device lies at {at:#x}: this image reaches those below {} GiB", end >> 30)
+            Self::Device(at, mapped) => {
+                let (start, end) = (mapped.start >> 30, mapped.end >> 30);
+                write!(f, "a device lies at {at:#x}: this image reaches those from {start} to {end} GiB")
             }
         }
     }
@@ -89,27 +90,30 @@ impl fmt::Display for PartsError {
 impl core::error::Error for PartsError {}
 
 impl Parts {
-    /// What `tree` tells. Devices are mapped below `devices`: others are left out. What a port looks for besides `own` takes from
-    /// the nodes, with the first piece of each one's registers.
+    /// What `tree` tells. Devices are mapped in `devices`: others are left out. What a port looks for besides `own` takes from
+    /// the nodes that are of use, with the first piece of each one's registers.
     ///
     /// # Errors
     /// If the tree is damaged, or tells of no memory, of more than can be kept, or of no processors.
     pub fn find(
         tree: &DeviceTree<'_>,
-        devices: u64,
-        mut own: impl FnMut(&Node<'_>, &Range<u64>),
+        devices: &Range<u64>,
+        mut own: impl FnMut(&Place<'_, '_>, &Range<u64>),
     ) -> Result<Self, PartsError> {
         let mut parts = Self::default();
         let walked = tree.walk(|node| {
+            if !node.is_there() {
+                return;
+            }
             let first = node.ranges().next().unwrap_or_default();
             match word(node.device_type) {
                 b"memory" => parts.memory.extend(node.ranges().map(ram)),
-                b"cpu" => parts.cores.extend(core::iter::once(first.start)),
+                b"cpu" => parts.cores.extend(node.identity().into_iter()),
                 _ => {}
             }
             if node.name == b"chosen" {
                 parts.module = number(node.module.0)..number(node.module.1);
-            } else if node.is("virtio,mmio") && first.end <= devices {
+            } else if node.is("virtio,mmio") && first.start >= devices.start && first.end <= devices.end {
                 parts.virtio.extend(core::iter::once(first.start));
             }
             own(node, &first);

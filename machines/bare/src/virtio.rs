@@ -1,7 +1,7 @@
 //! Virtio devices whose registers lie in memory (Virtual I/O Device 1.2, section 4.2). They take and give memory through [queues](crate::queue).
 
+use crate::mmio;
 use crate::queue::{LENGTH, Queue};
-use core::ptr::with_exposed_provenance_mut;
 use core::sync::atomic::{Ordering, fence};
 
 /// The first register of all such devices: "virt".
@@ -41,7 +41,7 @@ mod register {
 
 /// The registers of a device.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Registers(u64);
+pub struct Registers(mmio::Registers);
 
 impl Registers {
     /// Those of the network device at `base`, where there is one (section 5.1) with registers of today's version.
@@ -49,20 +49,19 @@ impl Registers {
     /// # Safety
     /// At `base` are registers of a virtio device, or of none, mapped as a device's.
     pub(crate) unsafe fn of_network(base: u64) -> Option<Self> {
-        let found = Self(base);
+        // SAFETY: the caller vouches for them. What a device writes by itself lies in the queues that it is told of.
+        let found = Self(unsafe { mmio::Registers::at(base) });
         let is = |at, value| found.read(at) == value;
         (is(register::MAGIC, MAGIC) && is(register::VERSION, VERSION) && is(register::KIND, NETWORK))
             .then_some(found)
     }
 
     fn read(self, at: u64) -> u32 {
-        // SAFETY: whoever made this vouched for the registers; reading those above changes nothing.
-        unsafe { with_exposed_provenance_mut::<u32>((self.0 + at) as usize).read_volatile() }
+        self.0.read(at)
     }
 
     fn write(self, at: u64, value: u32) {
-        // SAFETY: as above. What a device writes by itself lies in the queues that it is told of.
-        unsafe { with_exposed_provenance_mut::<u32>((self.0 + at) as usize).write_volatile(value) };
+        self.0.write(at, value);
     }
 
     fn write_address(self, at: u64, address: u64) {
@@ -72,11 +71,7 @@ impl Registers {
 
     /// A byte of what the device says of itself.
     pub fn configuration(self, byte: u64) -> u8 {
-        // SAFETY: as in `read`.
-        unsafe {
-            let at = self.0 + register::CONFIGURATION + byte;
-            with_exposed_provenance_mut::<u8>(at as usize).read_volatile()
-        }
+        self.0.read_byte(register::CONFIGURATION + byte)
     }
 
     /// Stops the device: it forgets its queues and touches no memory any more.

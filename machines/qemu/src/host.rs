@@ -127,7 +127,7 @@ impl Host {
         if let Some(path) = &self.built {
             return Ok(Image { path: path.clone(), instruction_set: self.instruction_set });
         }
-        self.build(&self.workspace.join("target/rtos"), "")
+        self.build(&self.workspace.join("target/rtos"), &[])
     }
 
     /// An image that knows these criteria alone, and is smaller for it; built from the sources, whatever lies ready.
@@ -136,15 +136,24 @@ impl Host {
     /// As [`Self::build_image`].
     pub fn build_image_of(&self, criteria: &[Criterion]) -> Result<Image, QemuError> {
         let names: Vec<&str> = criteria.iter().map(|criterion| criterion.name()).collect();
-        self.build(&self.workspace.join("target/rtos-of-criteria"), &names.join(","))
+        self.build(&self.workspace.join("target/rtos-of-criteria"), &[("SOLO_CRITERIA", &names.join(","))])
     }
 
-    /// Builds the image with these criteria in it; with all where none is named.
-    fn build(&self, folder: &Path, criteria: &str) -> Result<Image, QemuError> {
+    /// The image for the Raspberry Pi 4; built from the sources, whatever lies ready.
+    ///
+    /// # Errors
+    /// As [`Self::build_image`].
+    pub fn build_image_for_pi(&self) -> Result<Image, QemuError> {
+        self.build(&self.workspace.join("target/rtos-of-pi"), &[("SOLO_BOARD", "raspberry-pi-4")])
+    }
+
+    /// Builds the image with these wishes, which it reads from its environment.
+    fn build(&self, folder: &Path, wishes: &[(&str, &str)]) -> Result<Image, QemuError> {
         let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
         let needs = Needs::of(self.instruction_set);
         cargo.args(["build", "--release", "--package", needs.crate_name, "--bin", needs.program]);
-        cargo.args(["--target", needs.target, "--target-dir"]).arg(folder).env("SOLO_CRITERIA", criteria);
+        cargo.args(["--target", needs.target, "--target-dir"]).arg(folder);
+        cargo.env_remove("SOLO_CRITERIA").env_remove("SOLO_BOARD").envs(wishes.iter().copied());
         // Settings of a build that this one runs inside of are not meant for it.
         cargo.env_remove("RUSTFLAGS").env_remove("CARGO_ENCODED_RUSTFLAGS").current_dir(&self.workspace);
         let output = cargo.output().map_err(QemuError::io("cannot start cargo"))?;

@@ -4,7 +4,7 @@ use solo_bare::frame::InstructionSet;
 use solo_bare::wire::WIRE_ADDRESS;
 use std::ffi::OsString;
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// The mainboard.
@@ -17,6 +17,8 @@ pub enum Board {
     Microvm,
     /// QEMU's board for 64-bit Arm, with a GICv3.
     Virt,
+    /// The Raspberry Pi 4 Model B, whose four cores and 2 GiB are what they are; QEMU has it from version 9.0 on.
+    RaspberryPi4,
 }
 
 impl Board {
@@ -24,7 +26,7 @@ impl Board {
     pub const fn instruction_set(self) -> InstructionSet {
         match self {
             Self::Q35 | Self::Microvm => InstructionSet::X86_64,
-            Self::Virt => InstructionSet::Arm64,
+            Self::Virt | Self::RaspberryPi4 => InstructionSet::Arm64,
         }
     }
 
@@ -37,10 +39,15 @@ impl Board {
     }
 }
 
+/// What QEMU calls the Raspberry Pi 4.
+const PI: &str = "raspi4b";
+
 /// The processor of [`Board::Virt`], where none is named: with counters, as all that QEMU knows from Cortex-A53 on.
 const ARM: &str = "cortex-a57";
 /// Its generic timer ticks once a nanosecond, as finely as the instruction clock.
-const ARM_CLOCK: &str = ",cntfrq=1000000000";
+const ARM_CLOCK: &str = "cntfrq=1000000000";
+/// The processor of the Raspberry Pi 4, as QEMU calls its kind.
+const PI_PROCESSOR: &str = "cortex-a72-arm-cpu";
 
 /// What executes the instructions.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -111,6 +118,11 @@ pub struct Machine {
     pub memory_mib: u32,
     /// Wires for devices, two network devices each: at most [`Machine::MOST_WIRES`], of [`Board::Virt`] alone.
     pub wires: u8,
+    /// Whether the emulator answers the calls by which an image on 64-bit Arm sends frames and ends. Else it does as on a board: frames
+    /// take the serial line, and the machine is switched off.
+    pub semihosting: bool,
+    /// The device tree that the loader hands over, of [`Board::RaspberryPi4`] alone, which has none of itself.
+    pub tree: Option<PathBuf>,
     /// When to give up, in time of the host, without the time for which the host lets the emulator wait.
     pub limit: Duration,
 }
@@ -136,6 +148,8 @@ impl Default for Machine {
             cores: 1,
             memory_mib: 256,
             wires: 0,
+            semihosting: true,
+            tree: None,
             limit: Duration::from_secs(60),
         }
     }
@@ -147,6 +161,7 @@ impl fmt::Display for Machine {
             Board::Q35 => "q35",
             Board::Microvm => "microvm",
             Board::Virt => "virt",
+            Board::RaspberryPi4 => PI,
         };
         write!(f, "{board}, {}, {} cores", self.accelerator, self.cores)
     }
@@ -172,6 +187,20 @@ impl Machine {
         if self.board == Board::Virt { self.wires.min(Self::MOST_WIRES) } else { 0 }
     }
 
+    /// Cores and memory, which some boards have as they are.
+    fn add_processors(&self, add: &mut impl FnMut(&[&str])) {
+        let processor = self.processor.as_deref();
+        match self.board {
+            Board::RaspberryPi4 => return add(&["-global", &format!("{PI_PROCESSOR}.{ARM_CLOCK}")]),
+            Board::Virt => add(&["-cpu", &format!("{},{ARM_CLOCK}", processor.unwrap_or(ARM))]),
+            Board::Q35 | Board::Microvm if self.accelerator == Accelerator::Kvm => {}
+            Board::Q35 | Board::Microvm => {
+                processor.into_iter().for_each(|processor| add(&["-cpu", processor]))
+            }
+        }
+        add(&["-smp", &self.cores.to_string(), "-m", &format!("{}M", self.memory_mib)]);
+    }
+
     /// QEMU's arguments. Frames leave on standard output, text on standard error; from a medium both on standard error, for a
     /// PC has no debug console.
     pub(crate) fn arguments(&self, start: Start<'_>) -> Vec<OsString> {
@@ -182,6 +211,7 @@ impl Machine {
             Board::Q35 => ["-machine", "q35"],
             Board::Microvm => ["-machine", "microvm,pit=on,pic=on,rtc=on,isa-serial=on"],
             Board::Virt => ["-machine", "virt,gic-version=3"],
+            Board::RaspberryPi4 => ["-machine", PI],
         });
         match self.accelerator {
             Accelerator::InstructionClock => {
@@ -198,25 +228,17 @@ impl Machine {
                 add(&["-accel", "kvm", "-cpu", &processor]);
             }
         }
-        let processor = self.processor.as_deref();
-        if self.board == Board::Virt {
-            add(&["-cpu", &format!("{}{ARM_CLOCK}", processor.unwrap_or(ARM))]);
-        } else if let Some(processor) = processor.filter(|_| self.accelerator != Accelerator::Kvm) {
-            add(&["-cpu", processor]);
-        }
-        add(&["-smp", &self.cores.to_string(), "-m", &format!("{}M", self.memory_mib)]);
+        self.add_processors(&mut add);
         (0..self.wires_there()).for_each(|wire| add_wire(wire, &mut add));
         let frames = ["-chardev", "stdio,id=frames,signal=off"];
         match (self.board, start) {
-            (Board::Virt, _) => {
+            (Board::Virt | Board::RaspberryPi4, _) => {
                 add(&frames);
-                // The image ends the emulator and sends frames by calls that the emulator answers, where its arguments say so.
-                add(&[
-                    "-semihosting-config",
-                    "enable=on,target=native,chardev=frames",
-                    "-append",
-                    "semihosting",
-                ]);
+                // The image calls where its arguments say so.
+                if self.semihosting {
+                    add(&["-semihosting-config", "enable=on,target=native,chardev=frames"]);
+                    add(&["-append", "semihosting"]);
+                }
             }
             (_, Start::Files { .. }) => {
                 add(&frames);
@@ -231,11 +253,12 @@ impl Machine {
             }
         }
         add(&["-chardev", "file,id=console,path=/dev/stderr", "-serial", "chardev:console"]);
+        let tree = self.tree.as_deref().filter(|_| self.board == Board::RaspberryPi4);
         let files = match start {
             Start::Files { image, module } => [Some(("-kernel", image)), Some(("-initrd", module))],
             Start::Medium(path) => [Some(("-cdrom", path)), None],
         };
-        for (option, path) in files.into_iter().flatten() {
+        for (option, path) in files.into_iter().flatten().chain(tree.map(|tree| ("-dtb", tree))) {
             arguments.push(option.into());
             arguments.push(path.into());
         }

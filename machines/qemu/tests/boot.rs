@@ -98,7 +98,7 @@ fn boots_under_kvm(image: &Image) -> Result<(), Failed> {
 fn offered(report: &BootReport) -> Result<LocalApic, Failed> {
     match report.hello.hardware.controller {
         Controller::LocalApic { x2apic, tsc_deadline } => Ok(LocalApic { x2apic, tsc_deadline }),
-        other @ Controller::Gic3 => Err(format!("a PC with {other}").into()),
+        other @ (Controller::Gic2 | Controller::Gic3) => Err(format!("a PC with {other}").into()),
     }
 }
 

@@ -1,9 +1,9 @@
 //! Which core this is, and how the others come up.
 
-use crate::board::Board;
 use crate::port::arch::{Arm64, firmware, gic, registers};
 use crate::read_register;
 use alloc::vec::Vec;
+use solo_bare::board::Board;
 use solo_bare::lock::SpinLock;
 use solo_bare::rtos::cores::{self, Cores, Signal, identity_of, stack_end_of};
 use solo_model::CoreId;
@@ -28,6 +28,7 @@ pub fn virtio() -> Vec<u64> {
 /// the order of the device tree.
 pub fn prepare_boot_core(board: Board) -> bool {
     cores::expect(registers::affinity(), board.parts.cores.iter().copied());
+    firmware::expect(&board);
     gic::prepare(&board);
     *BOARD.lock() = Some(board);
     arrive(CoreId(0))
@@ -56,12 +57,7 @@ impl Cores for Arm64 {
         // The entry code reads without caches where each stack ends.
         registers::publish();
         for core in 1..count as u16 {
-            firmware::start_core(
-                crate::port::console::conduit(),
-                identity_of(CoreId(core)),
-                entry,
-                core.into(),
-            );
+            firmware::start_core(identity_of(CoreId(core)), entry, core.into());
         }
     }
 

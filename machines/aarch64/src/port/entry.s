@@ -24,7 +24,11 @@ boot_core_entry:
     b.hs    2f
     stp     xzr, xzr, [x0], #16
     b       1b
-2:  bl      translate_addresses
+2:
+.if !{is_virt}
+    bl      take_cores
+.endif
+    bl      translate_addresses
     ldr     x0, =boot_stack_end
     bl      take_stacks
     mov     x0, x19
@@ -73,10 +77,16 @@ to_level_1:
     mrs     x1, mdcr_el2            // and all counters
     and     x1, x1, #0x1f
     msr     mdcr_el2, x1
+    mrs     x1, midr_el1            // and says who it is
+    msr     vpidr_el2, x1
+    mrs     x1, mpidr_el1
+    msr     vmpidr_el2, x1
+.if {is_virt}
     mrs     x1, icc_sre_el2         // and the interrupt controller's registers
     orr     x1, x1, #1
     orr     x1, x1, #8
     msr     icc_sre_el2, x1
+.endif
     mov     x1, #0x3c5              // level 1 with its own stack pointer, interrupts kept out
     msr     spsr_el2, x1
     msr     elr_el2, x30
@@ -102,8 +112,8 @@ translate_addresses:
 .ltorg
 
 // ---------------------------------------------------------------- tables
-// The first 4 GiB, each address to itself: 1 GiB of devices, then RAM in pieces of 2 MiB; the image's 4 MiB page by page, so that
-// it can move. The first 2 MiB are not there: null pointers fault.
+// The first 4 GiB, each address to itself: 1 GiB of devices and 3 of RAM, which is in pieces of 2 MiB; the image's 4 MiB page by
+// page, so that it can move. The first 2 MiB are not there: null pointers fault.
 .set DEVICE, 0x60000000000401       // never executed, accessed, devices, a block
 .set MEMORY, 0x705                  // accessed, shared, write-back, a block
 .set PAGE,   0x707                  // the same, a page
@@ -111,26 +121,34 @@ translate_addresses:
 .align 12
 .global gibibytes
 gibibytes:
+.if {is_virt}
     .quad   devices + 3, pieces + 3, pieces + 0x1003, pieces + 0x2003
+.else
+    .quad   pieces + 3, pieces + 0x1003, pieces + 0x2003, devices + 3
+.endif
     .fill   508, 8, 0
 devices:
     .quad   0
-    .set    at, 0x200000
+    .set    at, {devices} + 0x200000
     .rept   511
     .quad   at + DEVICE
     .set    at, at + 0x200000
     .endr
 pieces:
-    .quad   0x40000000 + MEMORY
+.if {is_virt}
+    .quad   {ram} + MEMORY
+.else
+    .quad   0
+.endif
     .quad   image_pages + 3, image_pages + 0x1003
-    .set    at, 0x40600000
+    .set    at, {ram} + 0x600000
     .rept   3 * 512 - 3
     .quad   at + MEMORY
     .set    at, at + 0x200000
     .endr
 .global image_pages
 image_pages:
-    .set    at, 0x40200000
+    .set    at, {ram} + 0x200000
     .rept   1024
     .quad   at + PAGE
     .set    at, at + 0x1000

@@ -1,21 +1,30 @@
 //! What is done about interrupts and exceptions.
 
 use crate::port::arch::trap::{self, TrapFrame};
-use crate::port::arch::{Arm64, gic};
+use crate::port::arch::{Arm64, COUNTER, RESCHEDULE, REST, STOP, gic};
 use crate::port::counters::Source;
 use crate::read_register;
+use core::ops::Range;
 use core::sync::atomic::{AtomicU32, Ordering};
 use solo_bare::isa::Isa;
 use solo_bare::rtos::{self, Afterlife, Clock, Interrupt, Mistake, STACK_OVERFLOW, Source as _, report};
 
-/// The interrupts of a core's own timer and counters.
+/// The interrupts of a core's own timer and counters: of these the first, and how many there are.
 static TIMER: AtomicU32 = AtomicU32::new(u32::MAX);
-static COUNTERS: AtomicU32 = AtomicU32::new(u32::MAX);
+static COUNTERS: [AtomicU32; 2] = [const { AtomicU32::new(0) }; 2];
 
 /// Which interrupts are the timer's and the counters'.
-pub fn expect(timer: u32, counters: Option<u32>) {
+pub fn expect(timer: u32, counters: &Range<u32>) {
     TIMER.store(timer, Ordering::Relaxed);
-    COUNTERS.store(counters.unwrap_or(u32::MAX), Ordering::Relaxed);
+    COUNTERS[0].store(counters.start, Ordering::Relaxed);
+    COUNTERS[1].store(counters.end - counters.start, Ordering::Relaxed);
+}
+
+/// True for the counters' interrupts.
+#[inline(always)]
+fn is_counters(number: u32) -> bool {
+    let [first, count] = [0, 1].map(|index: usize| COUNTERS[index].load(Ordering::Relaxed));
+    number.wrapping_sub(first) < count
 }
 
 /// Serves the interrupt that is waiting, on the stack of the thread that it found. Interrupts are kept out until it returns.
@@ -28,28 +37,29 @@ extern "C" fn interrupt_dispatch(frame: &mut TrapFrame) -> Afterlife {
         // The interrupt was not taken: it comes again.
         return gone;
     }
-    let number = gic::take();
+    let taken = gic::take();
+    let number = gic::number(taken);
     if number >= gic::NONE {
         return Afterlife::NONE;
     }
     if number == TIMER.load(Ordering::Relaxed) {
         // The line stays raised until the comparison is off.
         Arm64::stop_timer();
-        serve(number, Interrupt::Timer);
-    } else if number == COUNTERS.load(Ordering::Relaxed) {
+        serve(taken, Interrupt::Timer);
+    } else if is_counters(number) {
         Source::silence();
         rtos::counters_interrupt::<Arm64>();
-        serve(number, Interrupt::Counter);
+        serve(taken, Interrupt::Counter);
     } else {
         match number {
-            gic::RESCHEDULE => serve(number, Interrupt::Request),
-            gic::COUNTER => serve(number, Interrupt::Counter),
-            gic::STOP => Arm64::stop(),
-            gic::REST => {
-                gic::end_of_interrupt(number);
+            RESCHEDULE => serve(taken, Interrupt::Request),
+            COUNTER => serve(taken, Interrupt::Counter),
+            STOP => Arm64::stop(),
+            REST => {
+                gic::end_of_interrupt(taken);
                 rtos::asked_to_rest::<Arm64>();
             }
-            _ => gic::end_of_interrupt(number),
+            _ => gic::end_of_interrupt(taken),
         }
     }
     Afterlife::NONE
@@ -57,9 +67,9 @@ extern "C" fn interrupt_dispatch(frame: &mut TrapFrame) -> Afterlife {
 
 /// Hands an interrupt to the kernel.
 #[inline]
-fn serve(number: u32, interrupt: Interrupt) {
+fn serve(taken: u32, interrupt: Interrupt) {
     // Before anything else: the kernel may go on in another thread, which must be interruptible.
-    gic::end_of_interrupt(number);
+    gic::end_of_interrupt(taken);
     rtos::serve::<Arm64>(interrupt);
 }
 

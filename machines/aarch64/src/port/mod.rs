@@ -13,24 +13,31 @@ mod switch;
 pub use arch::Arm64;
 pub use counters::Source;
 
-use crate::board::Board;
 use crate::read_register;
 use alloc::vec::Vec;
 use arch::registers;
 use core::arch::asm;
 use core::panic::PanicInfo;
+use solo_bare::board::{Board, Model};
 use solo_bare::context::Context;
 use solo_bare::devicetree::DeviceTree;
 use solo_bare::frame::{Controller, InstructionSet};
 use solo_bare::geometry::{self, Geometry};
 use solo_bare::outcome::ImageExit;
-use solo_bare::paging::{PAGE, Paging, WINDOW};
+use solo_bare::paging::{PAGE, Paging};
 use solo_bare::parts::PartsError;
 use solo_bare::rtos::{self, Line, Port, Shared, program, report};
 use solo_bare::say;
 use solo_model::CoreId;
 
-core::arch::global_asm!(include_str!("entry.s"));
+core::arch::global_asm!(
+    include_str!("entry.s"),
+    ram = const MODEL.ram().start,
+    devices = const MODEL.devices().start,
+    is_virt = const matches!(MODEL, Model::Virt) as u8,
+);
+#[cfg(solo_board = "raspberry-pi-4")]
+core::arch::global_asm!(include_str!("raspberry_pi_4/park.s"));
 
 unsafe extern "C" {
     static image_end: u8;
@@ -38,12 +45,15 @@ unsafe extern "C" {
 
 static SHARED: Shared<Arm64> = Shared::new();
 
+/// The machine that this image is for: `SOLO_BOARD` when it was built.
+const MODEL: Model = if cfg!(solo_board = "raspberry-pi-4") { Model::RaspberryPi4 } else { Model::Virt };
+
 /// Where the entry code leads the boot core.
 #[unsafe(no_mangle)]
 extern "C" fn boot_core_main(device_tree: u64) -> ! {
     // SAFETY: the entry code passes on what the loader left, below 4 GiB.
     let tree = unsafe { DeviceTree::at(device_tree) };
-    let board = match tree.map_err(PartsError::Tree).and_then(|tree| Board::find(&tree)) {
+    let board = match tree.map_err(PartsError::Tree).and_then(|tree| Board::find(&tree, MODEL)) {
         Ok(board) => board,
         Err(error) => {
             say!(Arm64, "{error}");
@@ -52,11 +62,12 @@ extern "C" fn boot_core_main(device_tree: u64) -> ! {
     };
     console::prepare(&board);
     // SAFETY: nothing but the image and what the loader left is in memory.
-    let (module, free) = unsafe { board.parts.take_memory(&((&raw const image_end) as u64..WINDOW), PAGE) };
+    let (module, free) =
+        unsafe { board.parts.take_memory(&((&raw const image_end) as u64..MODEL.ram().end), PAGE) };
     let heap_bytes = free.end - free.start;
     // SAFETY: the piece is RAM that neither the image nor the module occupies.
     unsafe { Arm64::heaps().give(free) };
-    interrupts::expect(board.timer, board.counters);
+    interrupts::expect(board.timer, &board.counters);
     if !cores::prepare_boot_core(board) {
         say!(Arm64, "no redistributor of the interrupt controller is this core's");
         Arm64::leave(ImageExit::Refused)
@@ -142,7 +153,10 @@ impl Port for Arm64 {
     }
 
     fn controller() -> Controller {
-        Controller::Gic3
+        match MODEL {
+            Model::Virt => Controller::Gic3,
+            Model::RaspberryPi4 => Controller::Gic2,
+        }
     }
 }
 

@@ -1,7 +1,6 @@
 //! Mistakes on purpose, for tests of what happens then.
 
 use crate::port::arch::{Arm64, firmware};
-use crate::port::console;
 use core::arch::asm;
 use solo_bare::module::Fault;
 use solo_bare::rtos::Mistakes;
@@ -31,7 +30,7 @@ impl Mistakes for Arm64 {
                 asm!("msr spsel, #1", "mov sp, {}", "msr spsel, #0", "udf #0", in(reg) 0x1000u64, options(noreturn));
             },
             // A processor of Arm's does not reset itself, whatever happens to it: its firmware does.
-            Fault::TripleFault => firmware::reset(console::conduit()),
+            Fault::TripleFault => firmware::reset(),
             // Of no instruction.
             _ => {}
         }

@@ -1,32 +1,32 @@
-//! Calls out of the image: firmware (PSCI, Arm DEN0022) and the host of an emulator (semihosting, Arm's specification of
-//! 2023-10).
+//! Calls of firmware that starts cores and ends the machine (PSCI, Arm DEN0022).
 
-use crate::board::Conduit;
 use core::arch::asm;
+use core::sync::atomic::{AtomicBool, Ordering};
+use solo_bare::board::{Board, Conduit};
 
 const CORE_ON: u64 = 0xc400_0003;
 const SYSTEM_OFF: u64 = 0x8400_0008;
 const SYSTEM_RESET: u64 = 0x8400_0009;
 
-const OPEN: u64 = 0x01;
-const WRITE: u64 = 0x05;
-/// How often a host that takes nothing is asked.
-const TRIES: u32 = 1000;
-const EXIT: u64 = 0x18;
-/// The program has ended as it meant to; the status follows.
-const APPLICATION_EXIT: u64 = 0x2_0026;
+/// It is called as a secure monitor.
+static IS_MONITOR: AtomicBool = AtomicBool::new(false);
 
-fn call(conduit: Conduit, function: u64, arguments: [u64; 3]) -> i64 {
+/// Firmware is called as `board` says from here on.
+pub fn expect(board: &Board) {
+    IS_MONITOR.store(board.firmware == Some(Conduit::Smc), Ordering::Relaxed);
+}
+
+fn call(function: u64, arguments: [u64; 3]) -> i64 {
     let [first, second, third] = arguments;
     let mut result = function;
     // SAFETY: the device tree names the conduit; the calls that are made here start a core where its code is, or end the machine.
     unsafe {
-        match conduit {
-            Conduit::Hvc => {
+        match IS_MONITOR.load(Ordering::Relaxed) {
+            false => {
                 asm!("hvc #0", inout("x0") result, inout("x1") first => _, inout("x2") second => _,
                 inout("x3") third => _, clobber_abi("C"), options(nostack))
             }
-            Conduit::Smc => {
+            true => {
                 asm!("smc #0", inout("x0") result, inout("x1") first => _, inout("x2") second => _,
                 inout("x3") third => _, clobber_abi("C"), options(nostack))
             }
@@ -36,47 +36,16 @@ fn call(conduit: Conduit, function: u64, arguments: [u64; 3]) -> i64 {
 }
 
 /// Starts the core of this affinity at physical address `entry`, with `argument` in x0. False where firmware refuses.
-pub fn start_core(conduit: Conduit, affinity: u64, entry: u64, argument: u64) -> bool {
-    call(conduit, CORE_ON, [affinity, entry, argument]) == 0
+pub fn start_core(affinity: u64, entry: u64, argument: u64) -> bool {
+    call(CORE_ON, [affinity, entry, argument]) == 0
 }
 
 /// Switches the machine off.
-pub fn switch_off(conduit: Conduit) {
-    call(conduit, SYSTEM_OFF, [0; 3]);
+pub fn switch_off() {
+    call(SYSTEM_OFF, [0; 3]);
 }
 
 /// Resets the machine.
-pub fn reset(conduit: Conduit) {
-    call(conduit, SYSTEM_RESET, [0; 3]);
-}
-
-/// Asks the host of an emulator that answers such calls.
-fn ask(operation: u64, block: &[u64]) -> u64 {
-    let mut result = operation;
-    // SAFETY: the host reads the block and what it points to, which is not written meanwhile.
-    unsafe { asm!("hlt #0xf000", inout("x0") result, in("x1") block.as_ptr(), options(nostack)) };
-    result
-}
-
-/// The host's standard output.
-pub fn open_output() -> u64 {
-    let name = b":tt\0";
-    ask(OPEN, &[name.as_ptr() as u64, 4, 3])
-}
-
-/// Writes to what [`open_output`] opened, until the host has taken all or has taken nothing for [`TRIES`] times.
-pub fn write(output: u64, mut bytes: &[u8]) {
-    let mut tries = 0;
-    while !bytes.is_empty() && tries < TRIES {
-        // The host answers with how many bytes it left; after an error with more than there were.
-        let left = ask(WRITE, &[output, bytes.as_ptr() as u64, bytes.len() as u64]) as usize;
-        let taken = bytes.len().saturating_sub(left);
-        tries = if taken == 0 { tries + 1 } else { 0 };
-        bytes = &bytes[taken..];
-    }
-}
-
-/// Ends the emulator with `status`.
-pub fn exit(status: i32) {
-    ask(EXIT, &[APPLICATION_EXIT, status as u64]);
+pub fn reset() {
+    call(SYSTEM_RESET, [0; 3]);
 }

@@ -1,18 +1,13 @@
 //! The Generic Interrupt Controller, version 3 (Arm IHI 0069): interrupts between cores, and those of a core's own timer and
 //! counters.
 
-use super::{Arm64, registers};
-use crate::board::Board;
+use super::{Arm64, COUNTER, RESCHEDULE, REST, STOP, registers};
 use crate::{read_register, write_register};
-use core::ptr::with_exposed_provenance_mut;
+use solo_bare::board::Board;
 use solo_bare::isa::Isa;
+use solo_bare::mmio::Registers;
 use solo_bare::rtos::Signal;
 
-/// The interrupts between cores: those that software makes are the first ones.
-pub const RESCHEDULE: u32 = Signal::Reschedule as u32;
-pub const COUNTER: u32 = Signal::Counter as u32;
-pub const REST: u32 = Signal::Rest as u32;
-pub const STOP: u32 = Signal::Stop as u32;
 /// No interrupt was waiting.
 pub const NONE: u32 = 1020;
 
@@ -30,19 +25,14 @@ const ASLEEP: u32 = 1 << 2;
 const GROUP: u64 = OWN_INTERRUPTS + 0x80;
 const ENABLE: u64 = OWN_INTERRUPTS + 0x100;
 
-fn read(address: u64) -> u32 {
-    // SAFETY: the registers of the controller are mapped as a device; reading those that are read here has no effect.
-    unsafe { with_exposed_provenance_mut::<u32>(address as usize).read_volatile() }
-}
-
-fn write(address: u64, value: u32) {
-    // SAFETY: as above; they make the controller touch no memory.
-    unsafe { with_exposed_provenance_mut::<u32>(address as usize).write_volatile(value) };
+fn at(base: u64) -> Registers {
+    // SAFETY: the registers of the controller are mapped as a device, and make it touch no memory.
+    unsafe { Registers::at(base) }
 }
 
 /// Switches the distributor on: for all cores, once.
 pub fn prepare(board: &Board) {
-    write(board.distributor + DISTRIBUTOR_CONTROL, DISTRIBUTOR_ON);
+    at(board.distributor).write(DISTRIBUTOR_CONTROL, DISTRIBUTOR_ON);
 }
 
 /// Switches this core's part on. False where none of the redistributors is its.
@@ -50,15 +40,15 @@ pub fn enable(board: &Board) -> bool {
     let affinity = registers::affinity();
     // In a redistributor's type the four levels lie in a row.
     let own = (affinity >> 32 << 24 | affinity & 0xff_ffff) as u32;
-    let mut frames = board.redistributors.clone().step_by(FRAME as usize);
-    let Some(frame) = frames.find(|frame| read(frame + TYPE + 4) == own) else { return false };
-    write(frame + WAKER, read(frame + WAKER) & !SLEEPS);
-    while read(frame + WAKER) & ASLEEP != 0 {
+    let mut frames = board.interfaces.clone().step_by(FRAME as usize).map(at);
+    let Some(frame) = frames.find(|frame| frame.read(TYPE + 4) == own) else { return false };
+    frame.write(WAKER, frame.read(WAKER) & !SLEEPS);
+    while frame.read(WAKER) & ASLEEP != 0 {
         Arm64::pause();
     }
-    write(frame + GROUP, u32::MAX);
-    let own = 1 << board.timer | board.counters.map_or(0, |counters| 1 << counters);
-    write(frame + ENABLE, own | 1 << RESCHEDULE | 1 << COUNTER | 1 << REST | 1 << STOP);
+    frame.write(GROUP, u32::MAX);
+    let own = board.counters.clone().fold(1 << board.timer, |own, counters| own | 1 << counters);
+    frame.write(ENABLE, own | 1 << RESCHEDULE | 1 << COUNTER | 1 << REST | 1 << STOP);
     let by_registers = read_register!("icc_sre_el1") | 1;
     // SAFETY: the handlers are installed, and interrupts still kept out by the processor.
     unsafe {
@@ -79,6 +69,12 @@ pub fn take() -> u32 {
     // What was written before the interrupt was sent is seen from here on.
     registers::publish();
     number
+}
+
+/// The number of an interrupt that was taken.
+#[inline(always)]
+pub const fn number(taken: u32) -> u32 {
+    taken
 }
 
 /// The interrupt `number` has been served.

@@ -2,12 +2,13 @@
 //!
 //! ```text
 //!   0      2 MiB: not mapped
-//!          devices
+//!          devices                               (on the Raspberry Pi 4 they come last)
 //!   1 GiB  RAM: image, and ┐ each address to itself. The general heap has all RAM; while a run lasts, it
 //!          heap            ┘ lends the run a piece, whose frames are shared out by color
 //!   4 GiB  window: the run's stacks, buffers and heaps, page by page on those frames, holes between them
 //! ```
 
+use crate::port::MODEL;
 use crate::port::arch::{Arm64, registers};
 use core::arch::asm;
 use core::ops::Range;
@@ -31,7 +32,7 @@ static HEAPS: Heaps<Arm64> = Heaps::new(WINDOW);
 solo_bare::allocate_from_heaps!(Arm64);
 
 impl Paging for Arm64 {
-    const RAM: Range<u64> = 1 << 30..WINDOW;
+    const RAM: Range<u64> = MODEL.ram();
     /// Accessed, shared, write-back: see `entry.s`.
     const PAGE_ENTRY: u64 = 0x707;
     const TABLE_ENTRY: u64 = 3;

@@ -1,6 +1,6 @@
 //! The parts of a machine, from device trees that are written here.
 
-use solo_aarch64::board::{Board, Conduit};
+use solo_bare::board::{Board, Conduit, Model};
 use solo_bare::devicetree::{DeviceTree, DeviceTreeError};
 use solo_bare::parts::PartsError;
 
@@ -103,9 +103,74 @@ fn virt(cores: u32) -> Node {
     Node("", sizes(2, 2), parts)
 }
 
+/// What a Raspberry Pi 4 of 4 GiB has, as its firmware fills the tree in.
+fn pi() -> Node {
+    let cpu = |number| Node("cpu", vec![("device_type", word("cpu")), ("reg", cells(&[number]))], vec![]);
+    let sizes = |address, size| vec![("#address-cells", cells(&[address])), ("#size-cells", cells(&[size]))];
+    let buses = [0x7e00_0000, 0, 0xfe00_0000, 0x180_0000, 0x4000_0000, 0, 0xff80_0000, 0x80_0000];
+    let part = |name, compatible, registers: &[u32]| {
+        Node(name, vec![("compatible", word(compatible)), ("reg", cells(registers))], vec![])
+    };
+    let mut unused = part("serial@7e201400", "arm,pl011", &[0x7e20_1400, 0x200]);
+    unused.1.push(("status", word("disabled")));
+    let soc = vec![
+        part("gic", "arm,gic-400", &[0x4004_1000, 0x1000, 0x4004_2000, 0x2000, 0x4004_4000, 0x2000]),
+        unused,
+        part("serial@7e201000", "arm,pl011", &[0x7e20_1000, 0x200]),
+        part("watchdog@7e100000", "brcm,bcm2835-pm-wdt", &[0x7e10_0000, 0x114]),
+    ];
+    let interrupts = |compatible, numbers: &[u32]| {
+        Node("x", vec![("compatible", word(compatible)), ("interrupts", cells(numbers))], vec![])
+    };
+    let memory = [0, 0, 0x3b40_0000, 0, 0x4000_0000, 0xbc00_0000];
+    let parts = vec![
+        Node("memory@0", vec![("device_type", word("memory")), ("reg", cells(&memory))], vec![]),
+        Node("soc", [sizes(1, 1), vec![("ranges", cells(&buses))]].concat(), soc),
+        Node("cpus", sizes(1, 0), (0..4).map(cpu).collect()),
+        interrupts("arm,armv8-timer", &[1, 13, 0xf08, 1, 14, 0xf08, 1, 11, 0xf08, 1, 10, 0xf08]),
+        interrupts("arm,armv8-pmuv3", &[0, 16, 4, 0, 17, 4, 0, 18, 4, 0, 19, 4]),
+    ];
+    Node("", sizes(2, 1), parts)
+}
+
 fn find(root: &Node, reserved: &[[u64; 2]]) -> Result<Board, PartsError> {
+    find_as(root, reserved, Model::Virt)
+}
+
+fn find_as(root: &Node, reserved: &[[u64; 2]], model: Model) -> Result<Board, PartsError> {
     let bytes = flat(root, reserved);
-    Board::find(&DeviceTree::new(&bytes).map_err(PartsError::Tree)?)
+    Board::find(&DeviceTree::new(&bytes).map_err(PartsError::Tree)?, model)
+}
+
+#[test]
+fn a_raspberry_pi_4_has_its_devices_where_its_buses_shift_them() {
+    let board = find_as(&pi(), &[[0, 0x1000]], Model::RaspberryPi4).unwrap();
+    assert_eq!(&*board.parts.cores, &[0, 1, 2, 3]);
+    assert_eq!((board.distributor, board.interfaces.start), (0xff84_1000, 0xff84_2000));
+    assert_eq!((board.serial, board.watchdog), (0xfe20_1000, 0xfe10_0000), "the first line is of no use");
+    assert_eq!((board.timer, board.counters), (27, 48..52), "an interrupt for each core");
+    assert_eq!((board.firmware, board.semihosting), (None, false));
+    let memory: Vec<_> = board.parts.memory.iter().map(|piece| (piece.address, piece.size)).collect();
+    assert_eq!(memory, [(0, 0x3b40_0000), (0x4000_0000, 0xbc00_0000)]);
+    // An image for the one machine names what the other lacks.
+    assert_eq!(find(&pi(), &[]), Err(PartsError::Without("GICv3")));
+    assert_eq!(find_as(&virt(2), &[], Model::RaspberryPi4), Err(PartsError::Without("GICv2")));
+}
+
+#[test]
+fn interrupts_of_counters_are_those_whose_numbers_follow_each_other() {
+    for (numbers, expected) in [
+        (&[0, 16, 4, 0, 17, 4, 0, 19, 4][..], 48..50),
+        (&[1, 7, 4], 23..24),
+        (&[], 0..0),
+        (&[0, u32::MAX, 4], 0..0),
+        (&[0, u32::MAX - 32, 4, 0, 0, 4], u32::MAX..u32::MAX),
+    ] {
+        let mut tree = pi();
+        tree.2[4].1[1].1 = cells(numbers);
+        let found = find_as(&tree, &[], Model::RaspberryPi4).unwrap().counters;
+        assert_eq!(found, expected, "{numbers:?}");
+    }
 }
 
 #[test]
@@ -117,9 +182,9 @@ fn a_board_is_what_its_tree_tells() {
     );
     assert_eq!(&*board.parts.cores, &[0, 1, 2]);
     assert_eq!((board.distributor, board.serial), (0x0800_0000, 0x0900_0000));
-    assert_eq!((board.redistributors.start, board.redistributors.end), (0x080a_0000, 0x0900_0000));
-    assert_eq!((board.timer, board.counters), (27, Some(23)));
-    assert_eq!((board.firmware, board.semihosting), (Conduit::Smc, true));
+    assert_eq!((board.interfaces.start, board.interfaces.end), (0x080a_0000, 0x0900_0000));
+    assert_eq!((board.timer, board.counters), (27, 23..24));
+    assert_eq!((board.firmware, board.semihosting), (Some(Conduit::Smc), true));
     assert_eq!((board.parts.module.start, board.parts.module.end), (0x4800_0000, 0x4800_1234));
     assert_eq!(
         (board.parts.taken.len(), board.parts.taken[0].start, board.parts.taken[0].end),
@@ -144,14 +209,14 @@ fn a_board_without_a_part_is_refused_by_the_parts_name() {
     let mut tree = virt(2);
     tree.2.truncate(6);
     let board = find(&tree, &[]).unwrap();
-    assert_eq!((board.counters, board.semihosting, board.parts.module.end), (None, false, 0));
+    assert_eq!((board.counters, board.semihosting, board.parts.module.end), (0..0, false, 0));
 }
 
 #[test]
 fn what_cannot_be_driven_is_refused() {
     let mut far = virt(2);
     far.2[3].1[1].1 = cells(&[4, 0x0900_0000, 0, 0x1000]);
-    assert_eq!(find(&far, &[]), Err(PartsError::Device(0x4_0900_0000, 1 << 30)));
+    assert_eq!(find(&far, &[]), Err(PartsError::Device(0x4_0900_0000, 0..1 << 30)));
     let pieces: Vec<[u64; 2]> = (1..40).map(|at| [at << 20, 0x1000]).collect();
     assert_eq!(find(&virt(2), &pieces), Err(PartsError::Many), "what is not known to be taken might be used");
     let bytes = flat(&virt(2), &[]);
