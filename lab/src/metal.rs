@@ -7,16 +7,19 @@ use solo_model::experiment::End;
 use solo_model::text::counted;
 use solo_qemu::placement::{self, Misplaced, Piece};
 use solo_qemu::{
-    BootOptions, BootReport, ColorSource, Found, Host, Killed, Machine, Medium, MemoryUser, Module, QemuError,
+    BootOptions, BootReport, ColorSource, Found, Host, Killed, Machine, Medium, MemoryUser, Module,
+    QemuError, pi,
 };
 use solo_report::{EndReason, EndedTask, FinishedRun, Manifest, RunEnd, RunWriter, Shortfalls};
-use solo_store::{Folder, read};
+use solo_store::{Folder, Kind, Replace, read};
 use std::path::Path;
 
+/// What a card has to hold beside what [`pack_for_pi`] writes.
+pub use solo_qemu::pi::FIRMWARE;
 /// What the kernel is built for, and what executes it.
 pub use solo_qemu::{Accelerator, InstructionSet};
 
-/// The most that a PC can have said: far above what the longest experiment sends.
+/// The most that a machine can have said: far above what the longest experiment sends.
 const LARGEST_SERIAL: u64 = 1 << 30;
 
 /// Memory of the emulated machine where pages are placed by color or bank: what one color holds is this by the number of colors.
@@ -107,17 +110,25 @@ impl MetalRun {
         Ok(Self { report, host: format!("{}{executes}, {}", look.emulator, simulate::host()) })
     }
 
-    /// Takes what a PC said on its serial line (`path`) after it booted what [`pack`] wrote.
+    /// Takes what a machine said on its serial line (`path`) after it booted what [`pack`] or [`pack_for_pi`] wrote.
     ///
     /// # Errors
-    /// [`LabError::Store`] and [`LabError::Serial`] for a file that is no report of this experiment.
-    pub fn heard(experiment: &Experiment, path: &Path) -> Result<Self, LabError> {
+    /// [`LabError::Store`] and [`LabError::Serial`] for a file that is no report of this experiment, by a machine of this instruction set.
+    pub fn heard(
+        experiment: &Experiment,
+        instruction_set: InstructionSet,
+        path: &Path,
+    ) -> Result<Self, LabError> {
         let bytes = read::bytes(path, LARGEST_SERIAL)?;
-        let report = Medium::heard(&packed(experiment), &String::from_utf8_lossy(&bytes))
+        let report = Medium::heard(&packed(experiment), instruction_set, &String::from_utf8_lossy(&bytes))
             .map_err(|error| LabError::Serial { path: path.to_owned(), error })?;
         let hardware = &report.hello.hardware;
         let cores = counted(hardware.identities.len(), "core");
-        let host = format!("a PC of {cores}, time stamps at {}", hardware.clock);
+        let machine = match hardware.instruction_set {
+            InstructionSet::X86_64 => "PC",
+            InstructionSet::Arm64 => "board",
+        };
+        let host = format!("a {machine} of {cores}, time stamps at {}", hardware.clock);
         Ok(Self { report, host })
     }
 
@@ -193,7 +204,29 @@ pub fn pack(experiment: &Experiment, small: bool, path: &Path) -> Result<Packed,
     Ok(Packed { has_uefi: Medium::has_uefi() })
 }
 
-/// The boot module of a PC, whose clocks are real.
+/// Fills the folder at `path` with the files that a Raspberry Pi 4 boots the experiment from; `small` as for [`pack`].
+///
+/// # Errors
+/// [`LabError::Lacks`] where bare metal can't do what the experiment needs, [`LabError::Metal`] where the image can't be built here,
+/// [`LabError::Store`] where the folder holds what `replace` does not let go, or can't be written.
+pub fn pack_for_pi(
+    experiment: &Experiment,
+    small: bool,
+    path: &Path,
+    replace: Replace,
+) -> Result<(), LabError> {
+    able(experiment, Found::raspberry_pi_4())?;
+    let host = Host::look_for_programs(InstructionSet::Arm64).map_err(QemuError::from)?;
+    let folder = Folder::claim(path, Kind::Export, replace)?;
+    let criteria = [experiment.policy.criterion];
+    let image = host.build_image_for_pi(if small { &criteria } else { &[] })?;
+    for (name, bytes) in pi::files(&image, &[packed(experiment)])? {
+        folder.write(name, &bytes)?;
+    }
+    Ok(())
+}
+
+/// The boot module of a machine whose clocks are real.
 fn packed(experiment: &Experiment) -> Module {
     Module { options: BootOptions::default(), experiment: Some(experiment.clone()) }
 }

@@ -6,6 +6,7 @@ mod evaluate;
 mod events;
 mod guard;
 mod inputs;
+mod pack;
 mod place;
 mod prove;
 mod refusal;
@@ -21,6 +22,7 @@ pub(crate) use guard::{
     BackEnd, EnterArgs, GuardArgs, GuardVerb, HoldArgs, MindArgs, ReclaimFrom, SetArgs, Share, State,
 };
 pub(crate) use inputs::Input;
+pub(crate) use pack::{Pack, PackFor};
 pub(crate) use place::PlaceArgs;
 pub(crate) use prove::ProveArgs;
 pub(crate) use refusal::read;
@@ -229,28 +231,6 @@ pub(crate) enum Language {
     Rust,
     /// C, compiled by clang
     C,
-}
-
-/// Write a medium.
-#[derive(Args, Debug)]
-pub(crate) struct Pack {
-    /// The scenario file
-    #[arg(value_hint = ValueHint::FilePath)]
-    pub(crate) scenario: PathBuf,
-    /// Pack this variant instead of the scenario as it stands
-    #[arg(long, value_name = "NAME")]
-    pub(crate) variant: Option<String>,
-    /// The image of a CD to write; it replaces what is there
-    #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub(crate) out: PathBuf,
-    /// Build an image that knows the scenario's criterion alone; it is smaller, and takes a minute and Solocore's sources
-    #[arg(long)]
-    pub(crate) small: bool,
-    #[command(flatten)]
-    pub(crate) instead: Instead,
-    /// No notes on standard error
-    #[arg(long, short)]
-    pub(crate) quiet: bool,
 }
 
 /// Offsets for partitions.

@@ -44,6 +44,7 @@ fn tests_start_only_programs_that_are_there_or_skip() {
     let skipped = [
         "valgrind",
         "qemu-system-x86_64",
+        "qemu-system-aarch64",
         "grub-mkrescue",
         "objdump",
         "nm",

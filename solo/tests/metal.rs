@@ -453,6 +453,71 @@ fn what_a_pc_said_on_its_serial_line_becomes_a_run() {
     assert!(String::from_utf8_lossy(&output.stderr).contains("another experiment"));
 }
 
+/// The whole way of a Raspberry Pi 4, which is QEMU's: pack, boot, listen, report.
+#[test]
+fn what_a_board_said_on_its_serial_line_becomes_a_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let [card, heard, dir] = ["card", "serial.txt", "run"].map(|name| folder.path().join(name));
+    let scenario = root().join("scenarios/first-steps.toml");
+    if let Err(missing) = solo_qemu::Host::look_for_programs(solo_qemu::InstructionSet::Arm64) {
+        println!("skipped: scenario on a Raspberry Pi 4: {missing}");
+        return;
+    }
+    let pack = |words: &[&str]| {
+        let mut command = solo();
+        command.arg("pack").arg(&scenario).args(["--for", "raspberry-pi-4", "--jobs", "5", "--small"]);
+        command.args(words).arg("-o").arg(&card).output().unwrap()
+    };
+    let output = pack(&[]);
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("start4.elf, fixup4.dat"));
+    let config = std::fs::read_to_string(card.join("config.txt")).unwrap();
+    assert!(config.contains("kernel=kernel8.img") && config.contains("initramfs experiment "), "{config}");
+    // Its header asks to be loaded where its tables have it, as the configuration says.
+    let image = std::fs::read(card.join("kernel8.img")).unwrap();
+    assert_eq!(image[8..16], 0x20_0000_u64.to_le_bytes());
+    assert!(config.contains("kernel_address=0x200000"));
+    // A second time it replaces what it wrote where it may, and nothing of somebody else's.
+    assert_eq!(pack(&[]).status.code(), Some(2));
+    assert_eq!(pack(&["--force"]).status.code(), Some(0));
+    std::fs::write(card.join("mine"), "").unwrap();
+    let output = pack(&["--force"]);
+    assert_eq!((output.status.code(), card.join("mine").exists()), (Some(2), true));
+    std::fs::remove_file(card.join("mine")).unwrap();
+    if let Err(missing) = solo_qemu::Machine::look_for_pi() {
+        println!("skipped: scenario on a Raspberry Pi 4: {missing}");
+        return;
+    }
+    let tree = folder.path().join("tree.dtb");
+    std::fs::write(&tree, solo_qemu::pi::tree().unwrap()).unwrap();
+    let status = Command::new("qemu-system-aarch64")
+        .args(["-machine", "raspi4b", "-nodefaults", "-display", "none", "-no-reboot"])
+        .args(["-accel", "tcg,thread=single", "-icount", "shift=0,sleep=off", "-serial"])
+        .arg(format!("file:{}", heard.display()))
+        .arg("-kernel")
+        .arg(card.join("kernel8.img"))
+        .arg("-initrd")
+        .arg(card.join("experiment"))
+        .arg("-dtb")
+        .arg(&tree)
+        .status()
+        .unwrap();
+    assert_eq!(status.code(), Some(0), "{}", std::fs::read_to_string(&heard).unwrap_or_default());
+    let take = |machine: &str| {
+        let mut command = solo();
+        command.arg("run").arg(&scenario).args(["--on", machine, "--jobs", "5", "--json", "--force"]);
+        command.arg("--serial").arg(&heard).arg("--out").arg(&dir).output().unwrap()
+    };
+    let output = take("rtos-arm64");
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    let shown: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(shown["report"]["tasks"][0]["jobs"], 5, "{}", shown["report"]);
+    assert!(shown["manifest"]["host"].as_str().is_some_and(|host| host.starts_with("a board of 4 cores")));
+    let output = take("rtos");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("an arm64 machine, not of an x86-64 one"));
+}
+
 /// A thread that has died has no deadlines that hold: both machines say so first, and the status does.
 #[test]
 fn a_task_that_ends_before_its_time_holds_nothing() {

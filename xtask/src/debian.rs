@@ -1,5 +1,6 @@
 //! A minimal Debian of its own, in which a stranger's steps are tried.
 
+use crate::apart::MIRROR;
 use crate::{beat, idle, root, setup};
 use anyhow::{Context, Result};
 use std::fs;
@@ -9,7 +10,6 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 const SUITE: &str = "bookworm";
-const MIRROR: &str = "http://deb.debian.org/debian";
 /// Nothing may be silent for longer.
 const LONGEST_SILENCE: Duration = Duration::from_secs(10);
 

@@ -3,6 +3,7 @@
 //! Each command sets up what it needs: as root on Debian it installs missing packages, else it names them.
 
 mod additions;
+mod apart;
 mod beat;
 mod debian;
 mod dependencies;
@@ -13,6 +14,7 @@ mod newcomer;
 mod package;
 mod peers;
 mod perf;
+mod pi;
 mod python;
 mod recordings;
 mod setup;
@@ -88,6 +90,8 @@ enum Chore {
     Dependencies,
     /// Interpret the kernel's unsafe code with Miri: page tables, heaps, locks, queues of devices (minutes)
     Miri,
+    /// Boot the image for the Raspberry Pi 4 under a QEMU that has the board; Debian's backports have one
+    Pi,
     /// Attack the program: hostile names, files, folders and runs, all of which must be refused in words (minutes, offline)
     Attack,
     /// Try the first minutes of a newcomer in a minimal Debian of its own; needs root, debootstrap and a network
@@ -120,6 +124,7 @@ fn main() {
         Chore::Perf(perf) => perf::run(&perf),
         Chore::Dependencies => dependencies::run(),
         Chore::Miri => miri::run(),
+        Chore::Pi => pi::check(),
         Chore::Attack => attack(),
         Chore::Newcomer => newcomer::run(),
         Chore::Test { fail_fast } => testing::run(fail_fast),

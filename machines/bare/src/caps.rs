@@ -75,6 +75,15 @@ impl Found {
         let most = Counting { general: 8, fixed: 3, width: 48, countable: EventSet::ALL };
         Self { counting: Some(most), ..Self::emulated(InstructionSet::X86_64) }
     }
+
+    /// The most that the image may find on a Raspberry Pi 4: the counters of a Cortex-A72, which say themselves what they count, and a
+    /// timer of 54 MHz.
+    pub const fn raspberry_pi_4() -> Self {
+        let most = Counting { general: 6, fixed: 0, width: 48, countable: EventSet::ALL };
+        let timer_resolution = Duration::new(19);
+        let emulated = Self::emulated(InstructionSet::Arm64);
+        Self { cores: 4, timer_resolution, counting: Some(most), devices: false, ..emulated }
+    }
 }
 
 impl Able for Found {

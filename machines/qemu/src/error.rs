@@ -32,6 +32,9 @@ pub enum Missing {
     /// No hardware virtualisation.
     #[error("/dev/kvm cannot be opened: {0}")]
     Kvm(String),
+    /// An emulator without a Raspberry Pi 4.
+    #[error("this QEMU has no Raspberry Pi 4 (raspi4b): 9.0 and later have")]
+    Pi,
     /// No tools to make a medium that a PC boots from.
     #[error("{0} is missing; on Debian: apt-get install grub-common grub-pc-bin xorriso mtools")]
     Grub(&'static str),
@@ -68,6 +71,14 @@ pub enum QemuError {
         expected: u32,
         /// The checksum that the image told.
         found: u32,
+    },
+    /// What a serial line carried is of a machine with other instructions.
+    #[error("these are the records of an {found} machine, not of an {expected} one")]
+    OtherMachine {
+        /// The instruction set that was asked for.
+        expected: InstructionSet,
+        /// That of the machine.
+        found: InstructionSet,
     },
     /// A file or process of the host failed.
     #[error("{what}: {}", Unnumbered(source))]

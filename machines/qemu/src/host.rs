@@ -135,16 +135,20 @@ impl Host {
     /// # Errors
     /// As [`Self::build_image`].
     pub fn build_image_of(&self, criteria: &[Criterion]) -> Result<Image, QemuError> {
-        let names: Vec<&str> = criteria.iter().map(|criterion| criterion.name()).collect();
-        self.build(&self.workspace.join("target/rtos-of-criteria"), &[("SOLO_CRITERIA", &names.join(","))])
+        self.build(
+            &self.workspace.join("target/rtos-of-criteria"),
+            &[("SOLO_CRITERIA", &*names_of(criteria))],
+        )
     }
 
-    /// The image for the Raspberry Pi 4; built from the sources, whatever lies ready.
+    /// The image for the Raspberry Pi 4, which knows these criteria alone, or all where none is named; built from the sources, whatever
+    /// lies ready.
     ///
     /// # Errors
     /// As [`Self::build_image`].
-    pub fn build_image_for_pi(&self) -> Result<Image, QemuError> {
-        self.build(&self.workspace.join("target/rtos-of-pi"), &[("SOLO_BOARD", "raspberry-pi-4")])
+    pub fn build_image_for_pi(&self, criteria: &[Criterion]) -> Result<Image, QemuError> {
+        let wishes = [("SOLO_BOARD", "raspberry-pi-4"), ("SOLO_CRITERIA", &*names_of(criteria))];
+        self.build(&self.workspace.join("target/rtos-of-pi"), &wishes)
     }
 
     /// Builds the image with these wishes, which it reads from its environment.
@@ -163,6 +167,11 @@ impl Host {
         let path = folder.join(needs.target).join("release").join(needs.program);
         Ok(Image { path, instruction_set: self.instruction_set })
     }
+}
+
+/// As images are told criteria.
+fn names_of(criteria: &[Criterion]) -> String {
+    criteria.iter().map(|criterion| criterion.name()).collect::<Vec<_>>().join(",")
 }
 
 /// The image that `named` names, else the one that lies beside `program`.

@@ -19,6 +19,7 @@ mod host;
 mod machine;
 mod medium;
 mod needs;
+pub mod pi;
 pub mod placement;
 mod program;
 mod report;

@@ -1,10 +1,14 @@
 //! The emulated computer.
 
+use crate::error::Missing;
+use crate::needs::Needs;
+use crate::pi;
 use solo_bare::frame::InstructionSet;
 use solo_bare::wire::WIRE_ADDRESS;
 use std::ffi::OsString;
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 /// The mainboard.
@@ -93,8 +97,8 @@ impl Default for LocalApic {
 /// What an emulated computer starts.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Start<'s> {
-    /// The image with a boot module, by the emulator's own loader (PVH).
-    Files { image: &'s Path, module: &'s Path },
+    /// The image with a boot module, and a device tree for a board that has none of itself, by the emulator's own loader.
+    Files { image: &'s Path, module: &'s Path, tree: Option<&'s Path> },
     /// Whatever its firmware finds on a CD.
     Medium(&'s Path),
 }
@@ -121,8 +125,6 @@ pub struct Machine {
     /// Whether the emulator answers the calls by which an image on 64-bit Arm sends frames and ends. Else it does as on a board: frames
     /// take the serial line, and the machine is switched off.
     pub semihosting: bool,
-    /// The device tree that the loader hands over, of [`Board::RaspberryPi4`] alone, which has none of itself.
-    pub tree: Option<PathBuf>,
     /// When to give up, in time of the host, without the time for which the host lets the emulator wait.
     pub limit: Duration,
 }
@@ -149,7 +151,6 @@ impl Default for Machine {
             memory_mib: 256,
             wires: 0,
             semihosting: true,
-            tree: None,
             limit: Duration::from_secs(60),
         }
     }
@@ -174,6 +175,24 @@ impl Machine {
     /// The machine on which runs of an instruction set boot, with one core.
     pub fn of(instruction_set: InstructionSet) -> Self {
         Self { board: Board::of(instruction_set), ..Self::default() }
+    }
+
+    /// The Raspberry Pi 4.
+    pub fn pi() -> Self {
+        Self { board: Board::RaspberryPi4, cores: pi::CORES, ..Self::default() }
+    }
+
+    /// Looks for an emulator that has one.
+    ///
+    /// # Errors
+    /// [`Missing::Qemu`] without any, [`Missing::Pi`].
+    pub fn look_for_pi() -> Result<(), Missing> {
+        let needs = Needs::of(InstructionSet::Arm64);
+        let mut command = Command::new(needs.emulator);
+        let known = command.args(["-machine", "help"]).stdin(Stdio::null()).output();
+        let known = known.map_err(|_| Missing::Qemu(InstructionSet::Arm64))?.stdout;
+        let has = String::from_utf8_lossy(&known).lines().any(|line| line.split(' ').next() == Some(PI));
+        if has { Ok(()) } else { Err(Missing::Pi) }
     }
 
     /// The same machine with `cores` cores.
@@ -253,12 +272,13 @@ impl Machine {
             }
         }
         add(&["-chardev", "file,id=console,path=/dev/stderr", "-serial", "chardev:console"]);
-        let tree = self.tree.as_deref().filter(|_| self.board == Board::RaspberryPi4);
         let files = match start {
-            Start::Files { image, module } => [Some(("-kernel", image)), Some(("-initrd", module))],
-            Start::Medium(path) => [Some(("-cdrom", path)), None],
+            Start::Files { image, module, tree } => {
+                [Some(("-kernel", image)), Some(("-initrd", module)), tree.map(|tree| ("-dtb", tree))]
+            }
+            Start::Medium(path) => [Some(("-cdrom", path)), None, None],
         };
-        for (option, path) in files.into_iter().flatten().chain(tree.map(|tree| ("-dtb", tree))) {
+        for (option, path) in files.into_iter().flatten() {
             arguments.push(option.into());
             arguments.push(path.into());
         }

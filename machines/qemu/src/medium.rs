@@ -4,6 +4,7 @@ use crate::error::{Missing, QemuError};
 use crate::host::Image;
 use crate::machine::OVMF;
 use crate::report::{self, BootReport};
+use solo_bare::frame::InstructionSet;
 use solo_bare::module::{Module, checksum};
 use solo_model::text::Printable;
 use solo_store::Output;
@@ -99,12 +100,20 @@ impl Medium {
         Ok(Self { path })
     }
 
-    /// What a PC that booted a medium with `module` alone said on its serial line.
+    /// What a machine that booted `module` alone said on its serial line.
     ///
     /// # Errors
-    /// If it ran something else, or something of what it said is missing or damaged.
-    pub fn heard(module: &Module, serial: &str) -> Result<BootReport, QemuError> {
+    /// If it ran something else or executes other instructions, or something of what it said is missing or damaged.
+    pub fn heard(
+        module: &Module,
+        instruction_set: InstructionSet,
+        serial: &str,
+    ) -> Result<BootReport, QemuError> {
         let report = report::last(BootReport::heard(serial)?)?;
+        let executes = report.hello.hardware.instruction_set;
+        if executes != instruction_set {
+            return Err(QemuError::OtherMachine { expected: instruction_set, found: executes });
+        }
         let (expected, found) = (checksum(&module.pack()?), report.hello.module);
         if expected == found { Ok(report) } else { Err(QemuError::Other { expected, found }) }
     }

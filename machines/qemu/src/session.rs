@@ -2,9 +2,10 @@
 
 use crate::error::{Missing, QemuError};
 use crate::host::{Host, Image};
-use crate::machine::{Accelerator, Machine, Start};
+use crate::machine::{Accelerator, Board, Machine, Start};
 use crate::medium::Medium;
 use crate::needs::Needs;
+use crate::pi;
 use crate::report::{self, BootReport, refusal};
 use command_fds::{CommandFdExt, FdMapping};
 use solo_bare::module::{BootOptions, Module};
@@ -37,6 +38,10 @@ const MONITOR_FD: i32 = 3;
 /// The boot module among the emulator's open files, and its path there.
 const MODULE_FD: i32 = 4;
 const MODULE: &str = "/proc/self/fd/4";
+
+/// The same for the device tree of a board that has none of itself.
+const TREE_FD: i32 = 5;
+const TREE: &str = "/proc/self/fd/5";
 
 impl Machine {
     /// Runs an experiment with the options that fit this machine.
@@ -129,8 +134,9 @@ impl Machine {
         module: &[u8],
         stop: &dyn Fn() -> bool,
     ) -> Result<(Vec<u8>, String), QemuError> {
-        let file = module_file(module).map_err(QemuError::io("cannot write the boot module"))?;
-        let start = Start::Files { image: image.path(), module: Path::new(MODULE) };
+        let file = unnamed(module).map_err(QemuError::io("cannot write the boot module"))?;
+        let tree = (self.board == Board::RaspberryPi4).then_some(Path::new(TREE));
+        let start = Start::Files { image: image.path(), module: Path::new(MODULE), tree };
         self.boot(start, Some(file), stop)
     }
 
@@ -204,6 +210,10 @@ impl Machine {
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut passed = vec![FdMapping { parent_fd: OwnedFd::from(monitor), child_fd: MONITOR_FD }];
         passed.extend(module.map(|file| FdMapping { parent_fd: file.into(), child_fd: MODULE_FD }));
+        if self.board == Board::RaspberryPi4 {
+            let file = unnamed(&pi::tree()?).map_err(QemuError::io("cannot write the device tree"))?;
+            passed.push(FdMapping { parent_fd: file.into(), child_fd: TREE_FD });
+        }
         command
             .fd_mappings(passed)
             .map_err(|error| QemuError::io("cannot start the emulator")(std::io::Error::other(error)))?;
@@ -237,8 +247,8 @@ impl Drop for Emulator {
     }
 }
 
-/// The boot module as a file without a name: it vanishes with the last process that has it open.
-fn module_file(bytes: &[u8]) -> std::io::Result<File> {
+/// A file without a name: it vanishes with the last process that has it open.
+fn unnamed(bytes: &[u8]) -> std::io::Result<File> {
     let mut file = tempfile::tempfile()?;
     file.write_all(bytes)?;
     file.rewind()?;

@@ -8,11 +8,10 @@ use libtest_mimic::{Arguments, Failed, Trial};
 use solo_corpus::{Case, folder, ideal, load_folder};
 use solo_model::Caps;
 use solo_qemu::{
-    Accelerator, Board, BootOptions, BootReport, Clock, Controller, Fault, Host, Image, InstructionSet,
-    Machine, Medium, Module, Provocation, QemuError,
+    Accelerator, BootOptions, BootReport, Clock, Controller, Fault, Host, Image, InstructionSet, Machine,
+    Medium, Module, Provocation, QemuError,
 };
-use std::path::Path;
-use std::process::{Command, ExitCode, Stdio};
+use std::process::ExitCode;
 use std::time::Duration;
 
 const CORES: u8 = 4;
@@ -22,8 +21,7 @@ type Test = fn(&Image, &Machine) -> Result<(), Failed>;
 
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
-    let kept = tempfile::tempdir().expect("a temporary folder");
-    let prepared = if arguments.list { Err(String::from("not asked for")) } else { prepare(kept.path()) };
+    let prepared = if arguments.list { Err(String::from("not asked for")) } else { prepare() };
     if let Err(reason) = &prepared
         && !arguments.list
     {
@@ -46,81 +44,14 @@ fn main() -> ExitCode {
 }
 
 /// The image and the machine, or the reason why there is none.
-fn prepare(kept: &Path) -> Result<(Image, Machine), String> {
+fn prepare() -> Result<(Image, Machine), String> {
     let host = Host::look_for_programs(InstructionSet::Arm64).map_err(|missing| missing.to_string())?;
-    let mut machines = Command::new("qemu-system-aarch64");
-    let known = machines.args(["-machine", "help"]).stdin(Stdio::null()).output();
-    let known = known.map_err(|error| error.to_string())?;
-    if !String::from_utf8_lossy(&known.stdout).lines().any(|line| line.starts_with("raspi4b ")) {
-        return Err(format!("{} has no such machine: 9.0 and later have", host.emulator));
-    }
-    let path = kept.join("tree.dtb");
-    let bytes = tree().map_err(|error| error.to_string())?;
-    std::fs::write(&path, bytes).map_err(|error| error.to_string())?;
+    Machine::look_for_pi().map_err(|missing| missing.to_string())?;
     // An image that doesn't build is a failure, not a reason to skip.
-    let image = host.build_image_for_pi().unwrap_or_else(|error| panic!("{error}"));
+    let image = host.build_image_for_pi(&[]).unwrap_or_else(|error| panic!("{error}"));
     let limit = Duration::from_secs(180);
-    let machine =
-        Machine { board: Board::RaspberryPi4, cores: CORES, tree: Some(path), limit, ..Machine::default() };
+    let machine = Machine { limit, ..Machine::pi() };
     Ok((image, machine))
-}
-
-/// What the image looks for of a BCM2711, as its data sheet and Linux' tree have it; the emulator adds memory and arguments. Its counters
-/// have an interrupt of each core's own, as QEMU connects them; those of the board have interrupts 48 to 51.
-fn tree() -> Result<Vec<u8>, vm_fdt::Error> {
-    let mut tree = vm_fdt::FdtWriter::new_with_mem_reserv(&[vm_fdt::FdtReserveEntry::new(0, 0x1000)?])?;
-    let cells = |tree: &mut vm_fdt::FdtWriter, address: u32, size: u32| {
-        tree.property_u32("#address-cells", address)?;
-        tree.property_u32("#size-cells", size)
-    };
-    let root = tree.begin_node("")?;
-    cells(&mut tree, 2, 1)?;
-    tree.property_string("compatible", "raspberrypi,4-model-b")?;
-    let memory = tree.begin_node("memory@0")?;
-    tree.property_string("device_type", "memory")?;
-    tree.property_array_u32("reg", &[0, 0, 0])?;
-    tree.end_node(memory)?;
-    let soc = tree.begin_node("soc")?;
-    tree.property_string("compatible", "simple-bus")?;
-    cells(&mut tree, 1, 1)?;
-    let buses = [[0x7e00_0000, 0, 0xfe00_0000, 0x180_0000], [0x4000_0000, 0, 0xff80_0000, 0x80_0000]];
-    tree.property_array_u32("ranges", buses.as_flattened())?;
-    let controller = [0x4004_1000, 0x1000, 0x4004_2000, 0x2000, 0x4004_4000, 0x2000, 0x4004_6000, 0x2000];
-    let parts: [(&str, &str, &[u32]); 3] = [
-        ("interrupt-controller@40041000", "arm,gic-400", &controller),
-        ("serial@7e201000", "arm,pl011", &[0x7e20_1000, 0x200]),
-        ("watchdog@7e100000", "brcm,bcm2835-pm-wdt", &[0x7e10_0000, 0x114]),
-    ];
-    for (name, compatible, registers) in parts {
-        let part = tree.begin_node(name)?;
-        tree.property_string("compatible", compatible)?;
-        tree.property_array_u32("reg", registers)?;
-        tree.end_node(part)?;
-    }
-    tree.end_node(soc)?;
-    let interrupts: [(&str, &str, &[u32]); 2] = [
-        ("timer", "arm,armv8-timer", &[1, 13, 0xf08, 1, 14, 0xf08, 1, 11, 0xf08, 1, 10, 0xf08]),
-        ("arm-pmu", "arm,armv8-pmuv3", &[1, 7, 4]),
-    ];
-    for (name, compatible, numbers) in interrupts {
-        let part = tree.begin_node(name)?;
-        tree.property_string("compatible", compatible)?;
-        tree.property_array_u32("interrupts", numbers)?;
-        tree.end_node(part)?;
-    }
-    let cpus = tree.begin_node("cpus")?;
-    cells(&mut tree, 1, 0)?;
-    for core in 0..u32::from(CORES) {
-        let cpu = tree.begin_node(&format!("cpu@{core}"))?;
-        tree.property_string("device_type", "cpu")?;
-        tree.property_string("enable-method", "spin-table")?;
-        tree.property_array_u32("cpu-release-addr", &[0, 0xd8 + 8 * core])?;
-        tree.property_u32("reg", core)?;
-        tree.end_node(cpu)?;
-    }
-    tree.end_node(cpus)?;
-    tree.end_node(root)?;
-    tree.finish()
 }
 
 fn self_test(machine: &Machine, image: &Image, provoke: Option<Fault>) -> Result<BootReport, QemuError> {
@@ -152,7 +83,7 @@ fn serial(image: &Image, machine: &Machine) -> Result<(), Failed> {
         Err(QemuError::Reset { status: Some(0), console }) => console,
         other => return Err(format!("expected the machine to be switched off, got {other:?}").into()),
     };
-    let report = Medium::heard(&module, &heard)?;
+    let report = Medium::heard(&module, InstructionSet::Arm64, &heard)?;
     let expected = ideal::run(&case.experiment(), &ideal::IdealOptions::default())?.records;
     assert_eq!(report.records, expected, "{}", report.console);
     Ok(())

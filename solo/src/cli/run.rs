@@ -16,7 +16,7 @@ pub(crate) struct Run {
     /// The simulated multicore, threads of this Linux, or the bare-metal kernel under QEMU: on x86-64, or on 64-bit Arm
     #[arg(long, value_enum, default_value_t = On::Sim)]
     pub(crate) on: On,
-    /// With --on rtos: boot nothing, take what a PC said on its serial line after it booted what `solo pack` wrote
+    /// With --on rtos or rtos-arm64: boot nothing, take what a machine said on its serial line after it booted what `solo pack` wrote
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) serial: Option<PathBuf>,
     /// With --on rtos: what executes the kernel. QEMU counts a nanosecond for each instruction unless said, so that runs repeat exactly; kvm is

@@ -24,10 +24,12 @@ use std::path::Path;
 
 /// Runs the scenario, or one of its variants.
 pub(crate) fn run(options: &Run) -> Result<Exit, Failure> {
-    if options.serial.is_some() && options.on != On::Rtos {
-        return Err(Failure::Usage("--serial takes what bare metal said: it needs --on rtos".to_owned()));
-    }
     let on_rtos = matches!(options.on, On::Rtos | On::RtosArm64);
+    if options.serial.is_some() && !on_rtos {
+        return Err(Failure::Usage(
+            "--serial takes what bare metal said: it needs --on rtos or rtos-arm64".to_owned(),
+        ));
+    }
     if options.accel.is_some() && (!on_rtos || options.serial.is_some()) {
         return Err(Failure::Usage(
             "--accel says what executes the kernel: it needs --on rtos, and no --serial".to_owned(),
@@ -182,7 +184,7 @@ fn on_metal(
 ) -> Result<FinishedRun, Failure> {
     let bars = Bars::new(options.show.quiet);
     let run = match &options.serial {
-        Some(path) => MetalRun::heard(experiment, path)?,
+        Some(path) => MetalRun::heard(experiment, instruction_set, path)?,
         None => MetalRun::boot(experiment, instruction_set, accelerator(options), &control(&bars))?,
     };
     if run.dropped() > 0 {

@@ -4,11 +4,12 @@
 //! them (`-icount`). The kernel is Debian's, fetched once with apt into a folder of its own: nothing of this
 //! machine's package system is touched. What is missing is a reason to skip.
 
-use super::{MIRROR, initrd, verdicts};
+use super::{initrd, verdicts};
+use crate::apart::{Apart, find};
 use crate::{cargo, run, setup, target};
 use anyhow::{Context, Result};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -60,52 +61,16 @@ fn prepare() -> Result<()> {
     Ok(())
 }
 
-/// Fetches Debian's arm64 kernel by an apt that knows nothing of this machine.
+/// Fetches Debian's arm64 kernel.
 fn kernel() -> Result<()> {
-    let apt = folder().join("apt");
-    for part in ["state/lists/partial", "cache/archives/partial"] {
-        fs::create_dir_all(apt.join(part))?;
-    }
-    let keys = "/usr/share/keyrings/debian-archive-keyring.gpg";
-    fs::write(
-        apt.join("sources.list"),
-        format!("deb [arch=arm64 signed-by={keys}] {MIRROR} {SUITE} main\n"),
-    )?;
-    let at = |part: &str| apt.join(part).display().to_string();
-    let options = [
-        format!("Dir::State={}", at("state")),
-        "Dir::State::status=/dev/null".into(),
-        format!("Dir::Cache={}", at("cache")),
-        format!("Dir::Etc::sourcelist={}", at("sources.list")),
-        "Dir::Etc::sourceparts=/dev/null".into(),
-        "APT::Architecture=arm64".into(),
-        "APT::Architectures=arm64".into(),
-        "APT::Sandbox::User=root".into(),
-    ];
-    let apt_get = |tool: &str, words: &[&str]| {
-        let mut command = Command::new(tool);
-        command.args(options.iter().flat_map(|option| ["-o", option]));
-        command.args(words).current_dir(folder());
-        command
-    };
-    run(apt_get("apt-get", &["update", "-qq"]).stdout(Stdio::null()))?;
-    let about = apt_get("apt-cache", &["show", KERNEL]).output().context("apt-cache")?;
-    let about = String::from_utf8_lossy(&about.stdout).into_owned();
-    let depends = about.lines().find_map(|line| line.strip_prefix("Depends: ")).unwrap_or_default();
+    let apart = Apart::list(&folder(), SUITE, "arm64")?;
+    let depends = apart.depends(KERNEL)?;
     let package = depends.split([' ', ',']).next().filter(|name| name.starts_with("linux-image"));
     let package = package.with_context(|| format!("{KERNEL} of {SUITE} names no kernel"))?;
-    run(&mut apt_get("apt-get", &["download", "-qq", package]))?;
-    let archive = find(&folder(), |name| name.starts_with(package) && name.ends_with(".deb"))?;
-    run(Command::new("dpkg-deb").arg("-x").arg(&archive).arg(folder().join("kernel")))?;
+    apart.unpack(package, "kernel")?;
     let image = find(&folder().join("kernel/boot"), |name| name.starts_with("vmlinuz"))?;
     fs::copy(image, folder().join("vmlinuz"))?;
     Ok(())
-}
-
-fn find(folder: &Path, wanted: impl Fn(&str) -> bool) -> Result<PathBuf> {
-    let mut names = fs::read_dir(folder)?.filter_map(|entry| entry.ok().map(|entry| entry.path()));
-    let named = |path: &PathBuf| path.file_name().is_some_and(|name| wanted(&name.to_string_lossy()));
-    names.find(named).with_context(|| format!("nothing of that name in {}", folder.display()))
 }
 
 /// The program and its checker for the guest, in an initial file system.

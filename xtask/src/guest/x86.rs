@@ -3,7 +3,8 @@
 //! The kernels are Debian's, fetched once and known by their hashes. The archive drops a package when the next one comes: what is
 //! no longer there is a reason to skip.
 
-use super::{MIRROR, Verdicts, initrd, verdicts};
+use super::{Verdicts, initrd, verdicts};
+use crate::apart::MIRROR;
 use crate::{cargo, run, setup, target};
 use anyhow::{Context, Result, bail};
 use std::fs;
