@@ -4,14 +4,14 @@ use crate::ranked::{self, Ranked};
 use crate::{Control, LabError, Origin, Step, simulate};
 use solo_model::experiment::End;
 use solo_model::text::{Printable, counted};
-use solo_model::{EventId, Experiment, TaskClass, TaskId};
-use solo_report::run::{Repeated, Tier};
+use solo_model::{Duration, EventId, Experiment, TaskClass, TaskId};
+use solo_report::run::{CarriedOut, Repeated, Tier};
 use solo_report::{CoreReport, EndReason, FinishedRun, Manifest, Report, RunEnd, RunWriter, Shortfalls};
 use solo_store::Folder;
+pub use solo_threads::Counted;
 use solo_threads::hosted;
-pub use solo_threads::hosted::Carried;
-pub use solo_threads::{Changes, Counted};
-use solo_threads::{Host, Options, Ran, Under};
+use solo_threads::hosted::Carried;
+use solo_threads::{Changes, Host, Options, Ran, Under};
 
 /// What threads of this Linux made of an experiment, before anything is written.
 #[derive(Debug)]
@@ -124,16 +124,6 @@ impl LinuxRun {
         Ok(Self { ran, host, counted: ids, decided })
     }
 
-    /// Where priorities followed the ranks of jobs, how often they were changed and how long that took.
-    pub const fn changes(&self) -> Option<Changes> {
-        if let Decided::Ranks(changes) = self.decided { Some(changes) } else { None }
-    }
-
-    /// Where a kernel of this process decided, what Linux made of it, or why it does not tell.
-    pub const fn carried(&self) -> Option<&Result<Carried, String>> {
-        if let Decided::Hosted(carried) = &self.decided { Some(carried) } else { None }
-    }
-
     /// Keeps the records in a folder that was taken for them.
     ///
     /// # Errors
@@ -153,12 +143,20 @@ impl LinuxRun {
         let tier = self.decided.tier();
         // Who has no real-time priority has no share of it.
         let share = self.host.real_time_share.filter(|_| self.decided.has_share());
-        let (repeated, ejected) = match self.decided {
-            Decided::SchedExt { repeated, ejected } => (Some(repeated), ejected),
-            Decided::Priorities | Decided::Deadline | Decided::Ranks(_) | Decided::Hosted(_) => (None, None),
-        };
+        let (mut repeated, mut carried_out, mut not_as_told) = (None, None, None);
+        match self.decided {
+            Decided::SchedExt { repeated: came_of_it, ejected } => {
+                (repeated, not_as_told) = (Some(came_of_it), ejected.as_deref().map(thrown_out));
+            }
+            Decided::Ranks(Changes { count: changes, p50: p50_ns, p99: p99_ns, max: max_ns }) => {
+                carried_out = Some(CarriedOut::Priorities { changes, p50_ns, p99_ns, max_ns });
+            }
+            Decided::Hosted(Ok(carried)) => carried_out = Some(by_threads(carried)),
+            Decided::Hosted(Err(why)) => not_as_told = Some(untold(&why)),
+            Decided::Priorities | Decided::Deadline => {}
+        }
         let machine = "linux".into();
-        let manifest = Manifest { host, machine, tier, repeated, ..origin.manifest(experiment) };
+        let manifest = Manifest { host, machine, tier, repeated, carried_out, ..origin.manifest(experiment) };
         let no_switches = self.ran.no_switches;
         let multiplexed = (self.ran.multiplexed > 0).then(|| {
             format!(
@@ -168,9 +166,9 @@ impl LinuxRun {
         });
         let mut writer = RunWriter::create_in(folder.clone(), manifest, experiment, origin.source)?
             .with_warnings(move |report| {
-                let scheduler = otherwise(repeated, ejected.as_deref());
                 let others = warnings(report, no_switches.as_deref(), share);
-                scheduler.into_iter().chain(multiplexed.clone()).chain(others).collect()
+                let decisions = not_as_told.clone().into_iter().chain(otherwise(repeated));
+                decisions.chain(multiplexed.clone()).chain(others).collect()
             });
         self.ran.records.iter().try_for_each(|record| writer.write(record))?;
         let reason = match experiment.end {
@@ -191,18 +189,44 @@ impl LinuxRun {
     }
 }
 
-/// What a reader has to know of a scheduler in eBPF that was thrown out, or of which the policy thinks otherwise.
-fn otherwise(repeated: Option<Repeated>, ejected: Option<&str>) -> Vec<String> {
-    let ejected = ejected.map(|why| {
-        format!("{}: from then on Linux's own scheduler decided, which knows no deadlines", Printable(why))
-    });
-    let not_all =
-        repeated.filter(|repeated| repeated.disagreements > 0 || repeated.lost > 0).map(|repeated| {
-            let first =
-                repeated.first.map_or_else(String::new, |first| format!(", the first is number {first}"));
-            format!("{repeated}{first}: what the kernel decided is not shown to be what the policy decides")
-        });
-    ejected.into_iter().chain(not_all).collect()
+/// What Linux made of the decisions of a kernel of this process.
+fn by_threads(carried: Carried) -> CarriedOut {
+    let Carried { chosen, never, p50, p99, most, granted, missing, unchosen, lost } = carried;
+    let [p50_ns, p99_ns, max_ns] = [p50, p99, most].map(Duration::get);
+    let [granted_ns, missing_ns, unchosen_ns] = [granted, missing, unchosen].map(Duration::get);
+    let taken_back = never;
+    CarriedOut::Threads {
+        chosen,
+        taken_back,
+        p50_ns,
+        p99_ns,
+        max_ns,
+        granted_ns,
+        missing_ns,
+        unchosen_ns,
+        lost,
+    }
+}
+
+/// What a reader has to know of decisions of which nobody knows what became of them.
+fn untold(why: &str) -> String {
+    format!(
+        "Linux does not tell what became of the decisions of the kernel in this process ({}): the schedule is what was decided, and \
+         how late it was carried out is not known",
+        Printable(why)
+    )
+}
+
+/// What a reader has to know of a scheduler in eBPF that was thrown out.
+fn thrown_out(why: &str) -> String {
+    format!("{}: from then on Linux's own scheduler decided, which knows no deadlines", Printable(why))
+}
+
+/// What a reader has to know of a scheduler in eBPF of which the policy thinks otherwise.
+fn otherwise(repeated: Option<Repeated>) -> Option<String> {
+    let repeated = repeated.filter(|repeated| repeated.disagreements > 0 || repeated.lost > 0)?;
+    let first = repeated.first.map_or_else(String::new, |first| format!(", the first is number {first}"));
+    Some(format!("{repeated}{first}: what the kernel decided is not shown to be what the policy decides"))
 }
 
 /// What a reader of a run of Linux has to know, with cause and remedy.
@@ -262,19 +286,22 @@ mod tests {
     }
 
     #[test]
-    fn a_scheduler_that_was_thrown_out_or_disagrees_is_told_first() {
+    fn a_scheduler_that_was_thrown_out_or_disagrees_is_told() {
         let agreed = Repeated { decisions: 9, placed: 2, ..Repeated::default() };
-        assert_eq!(otherwise(Some(agreed), None), [""; 0]);
-        assert_eq!(otherwise(None, None), [""; 0]);
-        let wrong = Repeated { disagreements: 1, first: Some(7), ..agreed };
-        let told = otherwise(Some(wrong), Some("runnable task stall"));
-        assert!(told[0].starts_with("runnable task stall: from then on"), "{told:?}");
+        assert_eq!(otherwise(Some(agreed)), None);
+        assert_eq!(otherwise(None), None);
+        let told =
+            otherwise(Some(Repeated { disagreements: 1, first: Some(7), ..agreed })).unwrap_or_default();
         assert!(
-            told[1].starts_with("9 decisions repeated, 1 answered otherwise, 2 threads placed")
-                && told[1].contains("number 7"),
-            "{told:?}"
+            told.starts_with("9 decisions repeated, 1 answered otherwise, 2 threads placed")
+                && told.contains("number 7"),
+            "{told}"
         );
-        assert!(otherwise(Some(Repeated { lost: 3, ..agreed }), None)[0].contains("3 not told"));
+        assert!(
+            otherwise(Some(Repeated { lost: 3, ..agreed })).is_some_and(|told| told.contains("3 not told"))
+        );
+        assert!(thrown_out("runnable task stall").starts_with("runnable task stall: from then on"));
+        assert!(untold("no rights").contains("(no rights)"));
     }
 
     #[test]

@@ -126,6 +126,9 @@ fn any_criterion_runs_under_a_kernel_of_this_process() {
         );
         let answer: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
         assert_eq!(answer["manifest"]["tier"], "B", "{policy}");
+        // What was said stays with the run, with its figures.
+        let carried = &answer["manifest"]["carried_out"];
+        assert!(carried["by"] == "threads" && carried["chosen"].as_u64() >= Some(8), "{policy}: {carried}");
         let jobs = |task: usize| answer["report"]["tasks"][task]["jobs"].as_u64().unwrap();
         assert!(jobs(0) >= 4 && jobs(1) >= 4, "{policy}: {} {}", jobs(0), jobs(1));
         assert!(answer["report"]["cores"][0]["switches"].as_u64().unwrap() >= 8, "{policy}");
@@ -164,6 +167,8 @@ fn priorities_follow_the_ranks_of_jobs() {
     assert!(notes.contains("tier B: priorities followed the ranks of jobs; "), "{notes}");
     let answer: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(answer["manifest"]["tier"], "B");
+    let carried = &answer["manifest"]["carried_out"];
+    assert!(carried["by"] == "priorities" && carried["changes"].as_u64().is_some(), "{carried}");
     assert!(answer["manifest"]["host"].as_str().unwrap().contains("threads whose priorities follow ranks"));
     // Shortest first, whatever the periods say.
     let task = |name: &str, period: &str, wcet: &str| {

@@ -10,12 +10,13 @@ use crate::folders;
 use crate::output;
 use crate::pages;
 use crate::progress::Bars;
-use solo_lab::linux::{Carried, Changes, LinuxRun, Scheduler};
+use solo_lab::linux::{LinuxRun, Scheduler};
 use solo_lab::metal::{Accelerator, FinishedMetal, InstructionSet, MetalRun, PlacedPages};
 use solo_lab::{Recordings, Simulation};
 use solo_model::text::{Printable, counted};
 use solo_model::{Duration, Experiment, TaskId};
 use solo_report::classes::{ClassShare, classes};
+use solo_report::run::CarriedOut;
 use solo_report::{FinishedRun, Manifest, RefusedVariant, Report, StopOn, Verdict, table, verdict};
 use solo_scenario::units::TIME;
 use solo_scenario::{Choice, Overrides, Platforms, Refused, Scenario};
@@ -140,38 +141,24 @@ fn on_linux(
     let of_jobs =
         options.count.as_deref().map(|text| count::counted_of_jobs(text, options.show.quiet)).transpose()?;
     let run = LinuxRun::run(experiment, scheduler, of_jobs.as_ref(), &control(&bars))?;
-    if let (Some(Changes { count, p50, p99, max }), false) = (run.changes(), options.show.quiet) {
-        let [p50, p99, max] = [p50, p99, max].map(|ns| table::time(Duration::new(ns)));
-        eprintln!(
-            "tier B: priorities followed the ranks of jobs; {} of their order, which took {p50} (p50), {p99} (p99), {max} at most",
-            counted(count, "change")
-        );
-    }
-    if let (Some(carried), false) = (run.carried(), options.show.quiet) {
-        eprintln!("tier B: the kernel of the other machines decided, in this process; {}", told(carried));
-    }
     let finished = run.into_directory(experiment, &origin(scenario), folder)?;
-    if let (Some(repeated), false) = (&finished.manifest.repeated, options.show.quiet) {
+    let Manifest { repeated, carried_out, .. } = &finished.manifest;
+    if options.show.quiet {
+        return Ok(finished);
+    }
+    match carried_out {
+        Some(changes @ CarriedOut::Priorities { .. }) => {
+            eprintln!("tier B: priorities followed the ranks of jobs; {changes}");
+        }
+        Some(threads @ CarriedOut::Threads { .. }) => {
+            eprintln!("tier B: the kernel of the other machines decided, in this process; {threads}");
+        }
+        None => {}
+    }
+    if let Some(repeated) = repeated {
         eprintln!("tier C: sched_ext decided; {repeated}");
     }
     Ok(finished)
-}
-
-/// What Linux made of the decisions of a kernel of this process.
-fn told(carried: &Result<Carried, String>) -> String {
-    let Carried { chosen, never, p50, p99, most, granted, missing, unchosen, lost } = match carried {
-        Ok(carried) => carried,
-        Err(why) => return format!("Linux does not tell what became of its decisions ({})", Printable(why)),
-    };
-    let [p50, p99, most] = [p50, p99, most].map(|time| table::time(*time));
-    let [granted, missing, unchosen] = [granted, missing, unchosen].map(|time| table::time(*time));
-    let lost = if *lost > 0 { format!("; {} lost", counted(*lost, "record")) } else { String::new() };
-    format!(
-        "hard and soft threads were chosen {}, and on their CPUs {p50} later (p50), {p99} (p99), {most} at most; {never} had lost their \
-         cores again before; {missing} of the {granted} for which they were chosen they were on no CPU, and {unchosen} on one \
-         without having been chosen{lost}",
-        counted(*chosen, "time"),
-    )
 }
 
 /// Boots the kernel under QEMU, or takes what a PC said that did.

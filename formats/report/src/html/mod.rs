@@ -91,6 +91,7 @@ impl From<&Manifest> for Provenance {
             ("Solocore", format!("{}{commit}", manifest.version)),
             ("host", manifest.host.clone()),
             ("repeated", manifest.repeated.map_or_else(String::new, |repeated| repeated.to_string())),
+            ("carried out", manifest.carried_out.map_or_else(String::new, |carried| carried.to_string())),
         ];
         let facts = facts.into_iter().filter(|(_, value)| !value.is_empty());
         Self {

@@ -1,5 +1,6 @@
 //! The manifest: what it takes to know, and to repeat, a run.
 
+use super::carried::CarriedOut;
 use crate::outcome::RunEnd;
 use serde::{Deserialize, Serialize};
 use solo_model::Experiment;
@@ -95,6 +96,9 @@ pub struct Manifest {
     /// What came of repeating every decision, where other code took them (tier C).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repeated: Option<Repeated>,
+    /// What Linux made of decisions that were taken outside of its kernel (tier B), where it tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub carried_out: Option<CarriedOut>,
     /// The version of Solocore.
     pub version: String,
     /// The commit it was built from, where known.
@@ -151,6 +155,7 @@ impl Manifest {
             machine: "sim".into(),
             tier: Tier::A,
             repeated: None,
+            carried_out: None,
             version: env!("CARGO_PKG_VERSION").into(),
             commit: None,
             command: Vec::new(),

@@ -11,6 +11,7 @@
 //! The manifest is written first with `complete: false` and replaced, by renaming, after everything else is
 //! on disk. So a directory whose run was interrupted, or whose disk was full, can never be taken for whole.
 
+mod carried;
 mod codec;
 mod comparison;
 mod error;
@@ -21,6 +22,7 @@ mod spool;
 mod system;
 mod writer;
 
+pub use carried::CarriedOut;
 pub use codec::{RecordHash, RecordHasher};
 pub use comparison::{ComparisonRun, Opened, Part, RefusedVariant};
 pub use error::{Damage, Instead, RunError};
