@@ -71,7 +71,8 @@ fn a_bound_holds_or_the_refusal_names_why_there_is_none() {
     if sets < 100 {
         return;
     }
-    assert!(tally.of("case: bound: memory beside budgets") * 3 > sets, "too few cases have a bound");
+    // 38 of a hundred; a batch of 250 strays by three in the standard deviation.
+    assert!(tally.of("case: bound: memory beside budgets") * 4 > sets, "too few cases have a bound");
     for ground in ["uneven budgets", "colors", "banks", "ways", "devices", "windows"] {
         assert!(tally.of(&format!("bound: {ground}")) * 50 > sets, "{ground}");
     }
