@@ -33,6 +33,7 @@ mod places;
 mod queue;
 mod rank;
 mod scheduler;
+mod sort;
 
 pub use admission::{PolicyRefusal, WindowRefusal, admit};
 pub use criteria::{Visitor, dispatch};

@@ -8,6 +8,7 @@
 
 use crate::job::TaskParameters;
 use crate::placement::{Action, Actions, Hook, Situation, Whose};
+use crate::sort::sort_by_key;
 use alloc::vec::Vec;
 use core::cmp::Reverse;
 use solo_model::{
@@ -215,7 +216,7 @@ impl Stage {
         let mut order = core::mem::take(&mut self.order);
         order.clear();
         order.extend(self.ready().map(|(number, _)| number as u32));
-        order.sort_unstable_by_key(|&number| {
+        sort_by_key(&mut order, |&number| {
             let seat = &self.seats[number as usize];
             (Reverse(key(seat)), !self.is_big(seat), number)
         });

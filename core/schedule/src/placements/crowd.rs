@@ -1,6 +1,7 @@
 //! Who is there: the tasks that a policy about caches deals with, by process, and where each was last.
 
 use crate::placement::{Hook, Situation};
+use crate::sort::sort_by_key;
 use alloc::vec::Vec;
 use solo_model::{CoreId, CoreSet, Listening, TaskClass, TaskId};
 
@@ -80,7 +81,7 @@ impl Crowd {
                 list.count += 1;
             }
         }
-        list.processes[..list.count].sort_unstable();
+        sort_by_key(&mut list.processes[..list.count], |&process| process);
         list
     }
 }
