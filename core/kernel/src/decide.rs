@@ -2,6 +2,7 @@
 
 use crate::cores::TimerChange;
 use crate::kernel::{Kernel, Switch};
+use crate::steps::Steps;
 use crate::thread::State;
 use solo_hal::{Edge, Machine};
 use solo_model::policy::Timing;
@@ -90,7 +91,9 @@ impl<C: Criterion> Kernel<C> {
     #[inline(always)] // on the way to each decision
     fn begin_choice(&mut self, core: CoreId) -> usize {
         self.cores[core.index()].answer();
+        let mut steps = Steps::at_most(self.threads.len());
         while let Some(thread) = self.locks.take_reranked() {
+            steps.take();
             self.spread_rank(thread);
         }
         let own = self.cores[core.index()].domain;

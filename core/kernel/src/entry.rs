@@ -3,6 +3,7 @@
 use crate::kernel::{Kernel, Switch};
 use crate::lock::{Acquired, Released};
 use crate::release::Tick;
+use crate::steps::Steps;
 use crate::thread::{State, Thread};
 use solo_hal::{CounterId, Edge, Machine};
 use solo_model::policy::Timing;
@@ -281,7 +282,9 @@ impl<C: Criterion> Kernel<C> {
         thread: ThreadId,
         reason: SwitchReason,
     ) -> Switch {
+        let mut steps = Steps::at_most(self.locks.count());
         while let Some(lock) = self.locks.left_behind(thread) {
+            steps.take();
             self.give_back(m, core, now, thread, lock);
         }
         let state = &mut self.threads[thread.index()];

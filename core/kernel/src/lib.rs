@@ -77,6 +77,7 @@ mod place;
 mod regulate;
 mod release;
 mod sporadic;
+mod steps;
 mod thread;
 mod turns;
 mod windows;

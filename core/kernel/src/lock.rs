@@ -17,6 +17,7 @@
 //! | a lock that does not exist                     | none                                    |
 
 use crate::config::LockConfig;
+use crate::steps::Steps;
 use alloc::vec::Vec;
 use solo_model::work::LockProtocol;
 use solo_model::{LockId, TaskId, ThreadId};
@@ -329,7 +330,9 @@ impl LockTable {
             self.seats[thread.index()].first_held = next;
             return;
         }
+        let mut steps = Steps::at_most(self.locks.len());
         while let Some(held) = at {
+            steps.take();
             at = self.locks[held.index()].next_held;
             if at == Some(lock) {
                 self.locks[held.index()].next_held = next;
@@ -370,7 +373,9 @@ impl LockTable {
     fn link_waiter(&mut self, thread: ThreadId, lock: LockId) {
         let rank = self.rank(thread);
         let (mut before, mut after) = (None, self.locks[lock.index()].first_waiter);
+        let mut steps = Steps::at_most(self.seats.len());
         while let Some(other) = after.filter(|&other| self.rank(other) <= rank) {
+            steps.take();
             before = Some(other);
             after = self.seats[other.index()].next_waiter;
         }
@@ -388,7 +393,9 @@ impl LockTable {
             self.locks[lock.index()].first_waiter = next;
             return;
         }
+        let mut steps = Steps::at_most(self.seats.len());
         while let Some(waiter) = at {
+            steps.take();
             at = self.seats[waiter.index()].next_waiter;
             if at == Some(thread) {
                 self.seats[waiter.index()].next_waiter = next;
@@ -404,10 +411,13 @@ impl LockTable {
     }
 
     /// Lets the holder of `lock` inherit from its waiters, and the holder of what that one waits for, and so
-    /// on. Ends at a rank that does not change, so also in a circle.
+    /// on. Ends at a rank that does not change, so also in a circle: ranks only rise on the way, and once around all have the highest.
+    /// As many steps as there are threads, at most.
     fn boost_owner(&mut self, lock: LockId) {
         let mut next = Some(lock);
+        let mut steps = Steps::at_most(self.seats.len());
         while let Some(lock) = next {
+            steps.take();
             let Some(owner) = self.locks[lock.index()].owner else { return };
             if !self.refresh(owner) {
                 return;
@@ -425,7 +435,9 @@ impl LockTable {
         let before = self.rank(thread);
         let mut boost = None;
         let mut held = self.seats[thread.index()].first_held;
+        let mut steps = Steps::at_most(self.locks.len());
         while let Some(lock) = held {
+            steps.take();
             let lock = &self.locks[lock.index()];
             let gives = match lock.protocol {
                 LockProtocol::Ceiling => lock.ceiling,

@@ -13,6 +13,7 @@
 use crate::budget::{Regulation, change_of, record_of};
 use crate::kernel::Kernel;
 use crate::listen::Listening;
+use crate::steps::Steps;
 use crate::thread::State;
 use solo_hal::Machine;
 use solo_isolate::Regulator;
@@ -165,7 +166,9 @@ impl<C: Criterion> Kernel<C> {
     /// Makes the threads ready again whose own budgets allow it; true where there are any.
     fn free_tasks<M: Machine>(&mut self, m: &mut M, core: CoreId, now: Instant) -> bool {
         let (mut from, mut any) = (0, false);
+        let mut steps = Steps::at_most(self.threads.len());
         while let Some(task) = self.regulation.as_mut().and_then(|own| own.freed(from)) {
+            steps.take();
             from = task.index() + 1;
             if self.threads[task.index()].state == State::Throttled {
                 let since = self.threads[task.index()].away_since;

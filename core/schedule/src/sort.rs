@@ -78,7 +78,11 @@ mod tests {
                 sort_by_key(order, |&number| Counted(number, &comparisons));
                 assert_eq!(*order, expected);
                 let most = 2 * len * (u64::from(len.max(1).ilog2()) + 1);
-                assert!(comparisons.get() <= most, "{} comparisons of {len}: at most {most}", comparisons.get());
+                assert!(
+                    comparisons.get() <= most,
+                    "{} comparisons of {len}: at most {most}",
+                    comparisons.get()
+                );
             }
         }
     }

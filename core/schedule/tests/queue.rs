@@ -3,6 +3,8 @@
 use proptest::prelude::*;
 use solo_model::ThreadId;
 use solo_schedule::Queue;
+use std::cell::Cell;
+use std::cmp::Ordering;
 
 const THREADS: u32 = 80;
 
@@ -60,4 +62,77 @@ fn an_unknown_thread_is_in_no_queue() {
     let mut queue = Queue::<u64>::for_threads(2);
     assert_eq!(queue.remove(ThreadId(7)), None);
     assert_eq!(queue.key(ThreadId(7)), None);
+}
+
+thread_local! {
+    static COMPARISONS: Cell<u64> = const { Cell::new(0) };
+}
+
+/// A key whose comparisons are counted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Counted(u64);
+
+impl PartialOrd for Counted {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Counted {
+    fn cmp(&self, other: &Self) -> Ordering {
+        COMPARISONS.set(COMPARISONS.get() + 1);
+        self.0.cmp(&other.0)
+    }
+}
+
+/// The most comparisons of any way to put a thread in and to take one out, with so many threads in the queue.
+fn most_comparisons(threads: u64) -> u64 {
+    let mut most = 0;
+    let mut look = |what: &mut dyn FnMut()| {
+        COMPARISONS.set(0);
+        what();
+        most = COMPARISONS.get().max(most);
+    };
+    // The least or the greatest key moves through the whole heap; so does a key that changes from the one to the other.
+    for descending in [false, true] {
+        let mut queue = Queue::for_threads(threads as usize);
+        let key = |thread: u64| Counted(if descending { 2 * threads - thread } else { threads + thread });
+        for thread in 0..threads {
+            look(&mut || queue.insert(ThreadId(thread as u32), key(thread)));
+        }
+        for thread in 0..threads {
+            look(&mut || queue.insert(ThreadId(thread as u32), Counted(0)));
+            look(&mut || queue.insert(ThreadId(thread as u32), Counted(u64::MAX - thread)));
+        }
+        for thread in (0..threads).step_by(3) {
+            look(&mut || drop(queue.remove(ThreadId(thread as u32))));
+        }
+        while !queue.is_empty() {
+            look(&mut || drop(queue.take_first()));
+        }
+    }
+    most
+}
+
+#[test]
+fn a_thread_goes_in_and_out_in_as_many_steps_as_the_heap_is_high() {
+    for threads in (1..=64_u64).chain([127, 128, 500, 1000, 1024]) {
+        // On a step up one comparison, on a step down two; at the end of either one more.
+        let height = u64::from(threads.ilog2()) + 1;
+        let most = most_comparisons(threads);
+        assert!(most <= 2 * height + 1, "{most} comparisons among {threads} threads");
+    }
+    assert!(most_comparisons(1024) > 10, "nothing was counted");
+}
+
+#[test]
+fn the_threads_in_order_cost_as_many_steps_as_came_before() {
+    let mut queue = Queue::for_threads(1000);
+    (0..1000_u64).for_each(|thread| queue.insert(ThreadId(thread as u32), Counted(thread)));
+    let mut in_order = queue.in_order();
+    for taken in 0..64 {
+        COMPARISONS.set(0);
+        assert_eq!(in_order.next(), Some((Counted(taken), ThreadId(taken as u32))));
+        assert!(COMPARISONS.get() <= taken, "{} comparisons for number {taken}", COMPARISONS.get());
+    }
 }

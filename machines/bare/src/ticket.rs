@@ -113,6 +113,28 @@ mod tests {
         });
     }
 
+    /// Whoever draws a ticket waits for those before it and for nobody else: with one ticket a core, for the other cores' sections.
+    #[test]
+    fn a_core_waits_for_those_that_came_before_it_and_for_no_others() {
+        loom::model(|| {
+            let shared = kernel(false);
+            let kernel = shared.clone();
+            let other = thread::spawn(move || {
+                for _ in 0..2 {
+                    let ticket = enter(&kernel);
+                    assert_eq!(kernel.entries.get(), ticket + 1, "served out of turn");
+                    kernel.tickets.serve_next();
+                }
+            });
+            for _ in 0..2 {
+                let ticket = enter(&shared);
+                assert_eq!(shared.entries.get(), ticket + 1, "served out of turn");
+                shared.tickets.serve_next();
+            }
+            other.join().unwrap();
+        });
+    }
+
     /// A core that leaves a thread makes it ready first and saves its registers after, all before it gives the lock
     /// back: another core takes the thread over and must find the registers whole.
     #[test]

@@ -43,11 +43,15 @@ impl Acfs {
             }
         }
         let threshold = u128::from(self.period.get());
+        // Each step fills a place, or gives one to a thread that is behind all others: nobody will take it from that one.
+        let mut steps = 2 * most;
         loop {
             let marked = |(number, _): &(usize, &Seat)| self.stage.is_marked(*number);
             let ahead = self.stage.ready().filter(marked).max_by_key(|(_, seat)| seat.spent);
             let behind = self.stage.ready().filter(|one| !marked(one)).min_by_key(|(_, seat)| seat.spent);
             let Some((behind, least)) = behind.map(|(number, seat)| (number, seat.spent)) else { break };
+            debug_assert!(steps > 0, "more exchanges than twice the big cores");
+            steps = steps.wrapping_sub(1);
             if taken < most {
                 taken += 1;
                 self.stage.mark(behind);
