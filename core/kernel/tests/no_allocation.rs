@@ -6,19 +6,22 @@ mod common;
 use common::{config, machine, ms, policy, task};
 use solo_hal::{Checked, CounterId, Edge, InterruptController, Pmu, PmuError, Probe, Recorder, Timer};
 use solo_isolate::regulator::Config;
-use solo_kernel::{Criterion, Interrupts, Kernel, ListeningConfig, LockConfig, Switch, Visitor, dispatch};
+use solo_kernel::{
+    Criterion, Interrupts, Kernel, ListeningConfig, LockConfig, Switch, TaskParameters, Visitor, dispatch,
+};
 use solo_model::isolation::*;
+use solo_model::listening::{Observed, Reaction};
 use solo_model::policy::{Policy, Scope, Timing};
 use solo_model::task::Release;
 use solo_model::work::LockProtocol;
 use solo_model::{
     Bandwidth, Bytes, Caps, CoreId, CoreSet, Duration, DutyCycle, EventId, EventSet, EventTable, Events,
-    Instant, LockId, MetricId, Overhead, Record, Recycling, Rmid, TaskClass, TaskId,
+    Fixed, Instant, LockId, MetricId, Overhead, Record, Recycling, Rmid, TaskClass, TaskId,
 };
 use solo_observe::RmidPool;
 use solo_observe::expr::Expression;
 use solo_observe::monitor::{Count, Followed, Heard, MissRateCurve, Multiplexed};
-use solo_schedule::{Action, Actions, Hook, KindId, Placed, Placement, Situation};
+use solo_schedule::{Action, Actions, Hook, KindId, Placed, Placement, Situation, Whose};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
@@ -287,6 +290,83 @@ fn nothing_is_allocated_while_a_policy_listens() {
             }
         }
     }
+}
+
+/// Anything may be true of anybody.
+struct Anything(u64);
+
+impl Anything {
+    fn draw(&self, of: u64) -> u64 {
+        Monkey(self.0 ^ of << 32).below(40)
+    }
+}
+
+impl Situation for Anything {
+    fn metric(&self, whose: Whose, metric: MetricId) -> Option<Fixed> {
+        let of = match whose {
+            Whose::Core(core) => 1000 + u64::from(core.0),
+            Whose::Task(task) => u64::from(task.0),
+        };
+        Some(Fixed::from(self.draw(of + u64::from(metric.0)))).filter(|value| value.whole() > 2)
+    }
+    fn age(&self, _: Whose, _: MetricId) -> Option<Duration> {
+        Some(Duration::ZERO)
+    }
+    fn running(&self, core: CoreId) -> Option<TaskId> {
+        Some(TaskId(self.draw(2000 + u64::from(core.0)) as u32)).filter(|task| task.0 < 13)
+    }
+    fn parameters(&self, task: TaskId) -> Option<TaskParameters> {
+        (task.0 < 13)
+            .then(|| TaskParameters { core: Some(CoreId(0)), ..TaskParameters::from(&task_of(task)) })
+    }
+    fn is_ready(&self, task: TaskId) -> bool {
+        self.draw(3000 + u64::from(task.0)) > 5
+    }
+    fn cores(&self) -> CoreSet {
+        CoreSet::first(usize::from(CORES))
+    }
+    fn kind(&self, core: CoreId) -> Option<KindId> {
+        Some(KindId(u8::from(core.0 > 1)))
+    }
+}
+
+fn task_of(id: TaskId) -> solo_model::Task {
+    task(id.index(), 10, 1)
+}
+
+/// The policies themselves take no memory either once they know their tasks: their lists are as long as they were.
+#[test]
+fn nothing_is_allocated_by_any_policy_that_listens() {
+    let mut platform = solo_corpus::ideal_platform(usize::from(CORES));
+    platform.kinds.push(platform.kinds[0].clone());
+    platform.kinds[1].instructions_per_kilocycle /= 2;
+    platform.cores[2..].iter_mut().for_each(|core| core.kind = 1);
+    for reaction in Reaction::ALL {
+        let observed = Observed::count_of(EventId::SNOOP_HITM);
+        let listening = solo_model::Listening::new(observed, ms(1), reaction);
+        let mut placement = solo_schedule::placements::of(&listening, &platform);
+        let tasks: Vec<TaskParameters> =
+            (0..13).filter_map(|task| Anything(1).parameters(TaskId(task))).collect();
+        placement.prepare(&tasks);
+        let mut monkey = Monkey(5);
+        let before = ALLOCATIONS.get();
+        for at in 0..8000_u64 {
+            let (core, task) = (CoreId((at % 4) as u16), TaskId(monkey.below(13) as u32));
+            let (now, next) = (at_us(at * 250), at_us((at / 4 + 1) * 1000));
+            let hook = match monkey.below(5) {
+                0 => Hook::SwitchIn { task, core },
+                1 => Hook::SwitchOut { task, core },
+                2 if at > 7000 => Hook::Exit(task),
+                _ => Hook::Tick { core, next },
+            };
+            let _ = placement.on(now, hook, &Anything(monkey.0));
+        }
+        assert_eq!(ALLOCATIONS.get() - before, 0, "{}", reaction.name());
+    }
+}
+
+fn at_us(n: u64) -> Instant {
+    Instant::ZERO + Duration::from_micros(n)
 }
 
 /// Curves of a cache of 64 KiB.

@@ -95,6 +95,25 @@ mod tests {
     }
 
     /// The case for which the algorithm was made: with one way more nothing is spared, with three everything.
+    /// As long as ways are left, each round gives one at least, and asks twice about each process and each number of ways.
+    #[test]
+    fn misses_are_asked_for_as_often_as_the_square_of_the_ways_for_each_process() {
+        for (count, ways) in [(1, 1), (1, 64), (2, 20), (16, 32), (32, 64), (64, 64)] {
+            // One way after the other spares as much, or none spares anything: one is given each time.
+            for spares in [0, 1] {
+                let asked = core::cell::Cell::new(0_u64);
+                let given = lookahead(count, ways, |_, ways| {
+                    asked.set(asked.get() + 1);
+                    1000 - spares * i128::from(ways)
+                });
+                assert_eq!(given.iter().sum::<u32>(), ways);
+                let left = u64::from(ways) - count as u64;
+                let most = count as u64 * left * (left + 1);
+                assert!(asked.get() <= most, "{} of {most} for {count} processes, {ways} ways", asked.get());
+            }
+        }
+    }
+
     #[test]
     fn a_step_that_a_greedy_choice_would_not_see_is_seen() {
         let steps: [[i128; 6]; 2] = [[900, 900, 900, 900, 0, 0], [500, 400, 350, 340, 335, 334]];

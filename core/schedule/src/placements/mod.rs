@@ -33,6 +33,8 @@ mod tests {
     use super::*;
     use crate::job::TaskParameters;
     use crate::placement::{Action, Hook, KindId, Situation, Whose};
+    use alloc::vec::Vec;
+    use core::cell::Cell;
     use solo_model::listening::Observed;
     use solo_model::platform::{Contents, CoreKind};
     use solo_model::sample::Why;
@@ -94,10 +96,8 @@ mod tests {
         }
     }
 
-    /// What others conclude from the facts is what the policy does: whoever is said to do nothing does nothing, and only who is
-    /// said to move tasks moves them.
-    #[test]
-    fn every_placement_does_what_its_facts_say() {
+    /// Four cores in two pairs behind a cache each, the second pair slower.
+    fn pairs() -> Platform {
         let mut platform = fixtures::chip(4);
         for cores in [[0, 1], [2, 3]] {
             let cores = cores.into_iter().map(CoreId).fold(CoreSet::EMPTY, CoreSet::with);
@@ -105,6 +105,14 @@ mod tests {
         }
         platform.kinds.push(CoreKind { instructions_per_kilocycle: 500, ..platform.kinds[0].clone() });
         platform.cores[2..].iter_mut().for_each(|core| core.kind = 1);
+        platform
+    }
+
+    /// What others conclude from the facts is what the policy does: whoever is said to do nothing does nothing, and only who is
+    /// said to move tasks moves them.
+    #[test]
+    fn every_placement_does_what_its_facts_say() {
+        let platform = pairs();
         let mut random = SplitMix64::new(13);
         for reaction in Reaction::ALL {
             let observed = Observed::count_of(EventId::SNOOP_HITM);
@@ -140,6 +148,95 @@ mod tests {
             let facts = reaction.facts();
             let says = (facts.acts, facts.moves, facts.divides, facts.slows);
             assert_eq!(says, (acted, moved, divided, slowed), "{}", reaction.name());
+        }
+    }
+
+    /// So many tasks on four cores, of which anything is known that is drawn; how often anybody asked.
+    struct Asked {
+        tasks: u32,
+        drawn: u64,
+        asked: Cell<u64>,
+    }
+
+    impl Asked {
+        fn draw(&self, of: u64) -> u64 {
+            self.asked.set(self.asked.get() + 1);
+            SplitMix64::derived(self.drawn, &[of]).next_u64()
+        }
+    }
+
+    impl Situation for Asked {
+        fn metric(&self, whose: Whose, _: MetricId) -> Option<Fixed> {
+            let of = match whose {
+                Whose::Core(core) => 1000 + u64::from(core.0),
+                Whose::Task(task) => u64::from(task.0),
+            };
+            let number = self.draw(of) % 40;
+            (number > 3).then(|| Fixed::from(number))
+        }
+        fn age(&self, whose: Whose, metric: MetricId) -> Option<Duration> {
+            self.metric(whose, metric).map(|_| Duration::ZERO)
+        }
+        fn running(&self, core: CoreId) -> Option<TaskId> {
+            Some(TaskId((self.draw(2000 + u64::from(core.0)) % u64::from(self.tasks)) as u32))
+        }
+        fn parameters(&self, task: TaskId) -> Option<TaskParameters> {
+            (task.0 < self.tasks).then(|| parameters(CoreId((task.0 % 4) as u16)))
+        }
+        fn is_ready(&self, task: TaskId) -> bool {
+            !self.draw(3000 + u64::from(task.0)).is_multiple_of(5)
+        }
+        fn cores(&self) -> CoreSet {
+            CoreSet::first(4)
+        }
+        fn kind(&self, core: CoreId) -> Option<KindId> {
+            Some(KindId(u8::from(core.0 >= 2)))
+        }
+    }
+
+    /// The most questions that a policy asks about one thing that happens, with so many tasks.
+    fn most_asked(reaction: Reaction, tasks: u32) -> u64 {
+        let observed = Observed::count_of(EventId::SNOOP_HITM);
+        let listening = Listening::new(observed, Duration::from_millis(1), reaction);
+        let mut placement = of(&listening, &pairs());
+        let all: Vec<TaskParameters> = (0..tasks).map(|task| parameters(CoreId((task % 4) as u16))).collect();
+        placement.prepare(&all);
+        let mut random = SplitMix64::new(u64::from(tasks));
+        let mut most = 0;
+        for at in 0..2000_u64 {
+            let now = Instant::ZERO + Duration::from_micros(at * 250);
+            let (core, task) = (CoreId((at % 4) as u16), TaskId(random.below(tasks.into()) as u32));
+            let next = Instant::ZERO + Duration::from_millis(at / 4 + 1);
+            let hooks = [
+                Hook::SwitchIn { task, core },
+                Hook::Sample { of: Whose::Core(core), core, why: Why::Overflow },
+                Hook::SwitchOut { task, core },
+                Hook::Tick { core, next },
+            ];
+            for hook in hooks {
+                let asked = Asked { tasks, drawn: random.next_u64(), asked: Cell::new(0) };
+                let _ = placement.on(now, hook, &asked);
+                most = most.max(asked.asked.get());
+            }
+        }
+        most
+    }
+
+    /// What a policy asks grows no faster than its tasks; of two policies, than what their loops say.
+    #[test]
+    fn a_policy_asks_about_each_task_and_core_a_fixed_number_of_times() {
+        for reaction in Reaction::ALL {
+            for tasks in [1, 4, 16, 64] {
+                let (most, of) = (most_asked(reaction, tasks), u64::from(tasks) + 4);
+                let bound = match reaction {
+                    // Each pair of two caches.
+                    Reaction::Spread => of * of,
+                    // Each number of eight ways twice for each process, in eight rounds, with three questions.
+                    Reaction::Utility => 8 * 9 * 3 * of,
+                    _ => 4 * of,
+                };
+                assert!(most <= bound, "{}: {most} questions with {tasks} tasks", reaction.name());
+            }
         }
     }
 
