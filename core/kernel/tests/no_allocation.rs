@@ -293,15 +293,15 @@ fn nothing_is_allocated_while_a_policy_listens() {
 }
 
 /// Anything may be true of anybody.
-struct Anything(u64);
+struct Anything<'t>(u64, &'t [TaskParameters]);
 
-impl Anything {
+impl Anything<'_> {
     fn draw(&self, of: u64) -> u64 {
         Monkey(self.0 ^ of << 32).below(40)
     }
 }
 
-impl Situation for Anything {
+impl Situation for Anything<'_> {
     fn metric(&self, whose: Whose, metric: MetricId) -> Option<Fixed> {
         let of = match whose {
             Whose::Core(core) => 1000 + u64::from(core.0),
@@ -316,8 +316,7 @@ impl Situation for Anything {
         Some(TaskId(self.draw(2000 + u64::from(core.0)) as u32)).filter(|task| task.0 < 13)
     }
     fn parameters(&self, task: TaskId) -> Option<TaskParameters> {
-        (task.0 < 13)
-            .then(|| TaskParameters { core: Some(CoreId(0)), ..TaskParameters::from(&task_of(task)) })
+        self.1.get(task.index()).copied()
     }
     fn is_ready(&self, task: TaskId) -> bool {
         self.draw(3000 + u64::from(task.0)) > 5
@@ -328,10 +327,6 @@ impl Situation for Anything {
     fn kind(&self, core: CoreId) -> Option<KindId> {
         Some(KindId(u8::from(core.0 > 1)))
     }
-}
-
-fn task_of(id: TaskId) -> solo_model::Task {
-    task(id.index(), 10, 1)
 }
 
 /// The policies themselves take no memory either once they know their tasks: their lists are as long as they were.
@@ -345,8 +340,9 @@ fn nothing_is_allocated_by_any_policy_that_listens() {
         let observed = Observed::count_of(EventId::SNOOP_HITM);
         let listening = solo_model::Listening::new(observed, ms(1), reaction);
         let mut placement = solo_schedule::placements::of(&listening, &platform);
-        let tasks: Vec<TaskParameters> =
-            (0..13).filter_map(|task| Anything(1).parameters(TaskId(task))).collect();
+        let parameters =
+            |index| TaskParameters { core: Some(CoreId(0)), ..TaskParameters::from(&task(index, 10, 1)) };
+        let tasks: Vec<TaskParameters> = (0..13).map(parameters).collect();
         placement.prepare(&tasks);
         let mut monkey = Monkey(5);
         let before = ALLOCATIONS.get();
@@ -359,7 +355,7 @@ fn nothing_is_allocated_by_any_policy_that_listens() {
                 2 if at > 7000 => Hook::Exit(task),
                 _ => Hook::Tick { core, next },
             };
-            let _ = placement.on(now, hook, &Anything(monkey.0));
+            let _ = placement.on(now, hook, &Anything(monkey.0, &tasks));
         }
         assert_eq!(ALLOCATIONS.get() - before, 0, "{}", reaction.name());
     }
