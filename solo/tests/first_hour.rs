@@ -47,6 +47,7 @@ fn tests_start_only_programs_that_are_there_or_skip() {
         "qemu-system-aarch64",
         "grub-mkrescue",
         "objdump",
+        "aarch64-linux-gnu-objdump",
         "nm",
         "python3",
         "perf",

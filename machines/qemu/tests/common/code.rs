@@ -2,6 +2,7 @@
 
 #![allow(dead_code, reason = "each test program uses a part")]
 
+use solo_qemu::InstructionSet;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::Command;
@@ -82,8 +83,9 @@ pub(crate) enum Level {
 /// A call in a function: the position of its instruction, and who is called.
 pub(crate) type CallSite = (usize, (u64, Level));
 
-/// The functions of an x86-64 image by their addresses.
+/// The functions of an image by their addresses.
 pub(crate) struct Code {
+    instruction_set: InstructionSet,
     pub(crate) functions: BTreeMap<u64, Function>,
     elf: Vec<u8>,
     objects: Vec<u64>,
@@ -101,14 +103,18 @@ pub(crate) fn ends(name: &str) -> bool {
 }
 
 impl Code {
-    /// Takes an image apart; `None` without `objdump`.
-    pub(crate) fn of(image: &Path) -> Option<Self> {
-        let output =
-            Command::new("objdump").args(["-d", "-C", "--no-show-raw-insn"]).arg(image).output().ok()?;
+    /// Takes an image apart; `None` without the program that does.
+    pub(crate) fn of(image: &Path, instruction_set: InstructionSet) -> Option<Self> {
+        let mut objdump = match instruction_set {
+            InstructionSet::X86_64 => Command::new("objdump"),
+            InstructionSet::Arm64 => Command::new("aarch64-linux-gnu-objdump"),
+        };
+        let output = objdump.args(["-d", "-C", "--no-show-raw-insn"]).arg(image).output().ok()?;
         let (text, elf) = (String::from_utf8_lossy(&output.stdout).into_owned(), std::fs::read(image).ok()?);
         let none = || Vec::new();
         let functions = functions(&text);
-        let mut code = Self { functions, elf, objects: none(), closures: none(), asked: none() };
+        let mut code =
+            Self { instruction_set, functions, elf, objects: none(), closures: none(), asked: none() };
         code.objects = code.those(|name| OBJECTS.iter().any(|object| name.contains(object)));
         code.closures = code.named(&CLOSURES);
         code.asked = code.named(&[ASKED]);
@@ -139,8 +145,13 @@ impl Code {
         of.iter().map(|&at| (at, level)).collect()
     }
 
+    /// Where the image begins to run.
+    pub(crate) fn begins(&self) -> u64 {
+        self.elf.get(0x18..0x20).map_or(0, |word| u64::from_le_bytes(word.try_into().unwrap_or_default()))
+    }
+
     /// Eight bytes of the image by their address in memory.
-    fn word(&self, address: u64) -> Option<u64> {
+    pub(crate) fn word(&self, address: u64) -> Option<u64> {
         let number = |at: usize| Some(u64::from_le_bytes(self.elf.get(at..at + 8)?.try_into().ok()?));
         let count = usize::from(u16::from_le_bytes(self.elf.get(0x38..0x3a)?.try_into().ok()?));
         let headers = number(0x20)? as usize;
@@ -159,6 +170,13 @@ impl Code {
 
     /// Where control goes from an instruction.
     pub(crate) fn flow(&self, instruction: &Instruction) -> Flow {
+        match self.instruction_set {
+            InstructionSet::X86_64 => self.flow_x86_64(instruction),
+            InstructionSet::Arm64 => flow_arm64(instruction),
+        }
+    }
+
+    fn flow_x86_64(&self, instruction: &Instruction) -> Flow {
         let Instruction { operation, operands, .. } = instruction;
         let target = || operands.split(' ').next().and_then(hexadecimal);
         match operation.as_str() {
@@ -242,6 +260,22 @@ impl Code {
             reached.insert(next, calls);
         }
         reached
+    }
+}
+
+/// The same on 64-bit Arm. What jumps by a table looks as if it jumped to an object.
+fn flow_arm64(Instruction { operation, operands, .. }: &Instruction) -> Flow {
+    let target = || operands.rsplit(", ").next().and_then(|last| hexadecimal(last.split(' ').next()?));
+    match operation.as_str() {
+        "bl" => target().map_or(Flow::CallObject, Flow::Call),
+        "blr" => Flow::CallObject,
+        "b" => target().map_or(Flow::JumpObject, Flow::Jump),
+        "br" => Flow::JumpObject,
+        "ret" | "eret" | "brk" | "udf" => Flow::End,
+        branch if branch.starts_with("b.") || ["cbz", "cbnz", "tbz", "tbnz"].contains(&branch) => {
+            target().map_or(Flow::Next, Flow::Branch)
+        }
+        _ => Flow::Next,
     }
 }
 
