@@ -51,7 +51,7 @@ fn nested(
     }
 }
 
-/// The sets of nodes that can all reach each other (Tarjan 1972), and single ones that reach themselves.
+/// The sets of nodes that can all reach each other (by Tarjan's search), and single ones that reach themselves.
 fn components(nodes: &BTreeSet<usize>, graph: &[BTreeSet<usize>]) -> Vec<BTreeSet<usize>> {
     let mut search = Search {
         graph,
