@@ -93,6 +93,7 @@ impl<'c> Entries<'c> {
             if COPIES.contains(&&*function.name) || function.name.contains("compiler_builtins::mem") {
                 continue;
             }
+            assert!(self.code.knows_all_jumps(function), "{} jumps nobody knows where", function.name);
             let successors = self.code.successors(function);
             for found in graph::loops(&successors) {
                 self.note(at, &found.into_iter().collect::<Vec<_>>(), "loop", &mut BTreeSet::new());

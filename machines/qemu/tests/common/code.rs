@@ -207,6 +207,15 @@ impl Code {
         (0..).map_while(|index| address(index).and_then(|to| function.position(to))).collect()
     }
 
+    /// True where no instruction of a function jumps by a register, or by a table that is not found.
+    pub(crate) fn knows_all_jumps(&self, function: &Function) -> bool {
+        function.instructions.iter().all(|instruction| match self.flow(instruction) {
+            Flow::JumpObject => false,
+            Flow::Table(at) => !self.table(at, function).is_empty(),
+            _ => true,
+        })
+    }
+
     /// The instructions that may follow each instruction of a function, inside it. None follow a call that does not come back.
     pub(crate) fn successors(&self, function: &Function) -> Vec<Vec<usize>> {
         let inside = |to: u64| function.position(to);
