@@ -5,6 +5,7 @@ use solo_model::ThreadId;
 use solo_schedule::Queue;
 use std::cell::Cell;
 use std::cmp::Ordering;
+use std::collections::{BTreeMap, HashSet};
 
 const THREADS: u32 = 80;
 
@@ -135,4 +136,44 @@ fn the_threads_in_order_cost_as_many_steps_as_came_before() {
         assert_eq!(in_order.next(), Some((Counted(taken), ThreadId(taken as u32))));
         assert!(COMPARISONS.get() <= taken, "{} comparisons for number {taken}", COMPARISONS.get());
     }
+}
+
+/// All states that any sequence of insertions, changes of keys and removals leads a small queue into, however long: none is left out. In
+/// each it is what a sorted list is.
+#[test]
+fn every_state_of_a_small_queue_is_a_sorted_list() {
+    const THREADS: u32 = 5;
+    const KEYS: u32 = 3;
+    type Listed = BTreeMap<(u32, u32), ThreadId>;
+    let empty = Queue::<(u32, u32)>::for_threads(THREADS as usize);
+    let mut known = HashSet::from([format!("{empty:?}")]);
+    let mut open: Vec<(Queue<(u32, u32)>, Listed)> = vec![(empty, BTreeMap::new())];
+    let mut steps = 0;
+    while let Some((queue, list)) = open.pop() {
+        let sorted: Vec<_> = list.iter().map(|(key, thread)| (*key, *thread)).collect();
+        assert_eq!((queue.len(), queue.first()), (list.len(), sorted.first().copied()));
+        assert_eq!(queue.in_order().collect::<Vec<_>>(), sorted);
+        let mut next = Vec::new();
+        for thread in (0..THREADS).map(ThreadId) {
+            let had = list.iter().find(|(_, other)| **other == thread).map(|(key, _)| *key);
+            assert_eq!(queue.key(thread), had);
+            let (mut after, mut without) = (queue.clone(), list.clone());
+            had.map(|key| without.remove(&key));
+            assert_eq!(after.remove(thread), had);
+            for key in 0..KEYS {
+                let (mut after, mut list) = (queue.clone(), without.clone());
+                after.insert(thread, (key, thread.0));
+                list.insert((key, thread.0), thread);
+                next.push((after, list));
+            }
+            next.push((after, without));
+        }
+        let (mut after, mut list) = (queue, list);
+        assert_eq!(after.take_first(), list.pop_first());
+        next.push((after, list));
+        steps += next.len();
+        open.extend(next.into_iter().filter(|(queue, _)| known.insert(format!("{queue:?}"))));
+    }
+    println!("{} states, {steps} steps", known.len());
+    assert!(known.len() > 3_000, "{} states", known.len());
 }
