@@ -157,8 +157,9 @@ impl Host {
         let needs = Needs::of(self.instruction_set);
         cargo.args(["build", "--release", "--package", needs.crate_name, "--bin", needs.program]);
         cargo.args(["--target", needs.target, "--target-dir"]).arg(folder);
-        let known = ["SOLO_CRITERIA", "SOLO_BOARD", "SOLO_SYMBOLS"];
-        known.iter().for_each(|name| drop(cargo.env_remove(name)));
+        for name in ["SOLO_CRITERIA", "SOLO_BOARD", "SOLO_SYMBOLS"] {
+            cargo.env_remove(name);
+        }
         cargo.envs(wishes.iter().copied());
         // Settings of a build that this one runs inside of are not meant for it.
         cargo.env_remove("RUSTFLAGS").env_remove("CARGO_ENCODED_RUSTFLAGS").current_dir(&self.workspace);

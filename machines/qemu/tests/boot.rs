@@ -5,11 +5,15 @@ mod common;
 
 use common::Test;
 use libtest_mimic::Failed;
+use solo_corpus::{folder, load_folder};
+use solo_model::Experiment;
+use solo_model::experiment::End;
 use solo_qemu::{
     Accelerator, Board, BootOptions, BootReport, Controller, Fault, Firmware, Host, Image, InstructionSet,
     LocalApic, Machine, Medium, Missing, Module, Provocation, QemuError, soak,
 };
-use std::process::ExitCode;
+use std::io::Read;
+use std::process::{Command, ExitCode, Stdio};
 use std::time::Duration;
 
 /// How often the machine must boot in a row.
@@ -46,6 +50,7 @@ fn main() -> ExitCode {
             InstructionSet::Arm64 => {
                 tests.push(test("every_processor_with_counters_boots", every_processor));
                 tests.push(test("counters_count_instructions_and_interrupt_on_time", counters));
+                tests.push(test("a_host_that_reads_slowly_hears_everything", slow_host));
             }
             InstructionSet::X86_64 => {}
         }
@@ -285,6 +290,46 @@ fn counters(image: &Image) -> Result<(), Failed> {
     let machine = Machine { accelerator: Accelerator::Parallel, ..Machine::of(image.instruction_set()) };
     let parallel = self_test(&machine, image, None)?;
     assert!(parallel.console.contains("no counters"), "{}", parallel.console);
+    Ok(())
+}
+
+/// What the host takes late, as a busy one does, the image keeps until then.
+fn slow_host(image: &Image) -> Result<(), Failed> {
+    let cases = load_folder(&folder())?;
+    let case = cases.iter().find(|case| case.cores == 1).ok_or("no case with one core")?;
+    let experiment = Experiment { end: End::Jobs(2000), ..case.experiment() };
+    let options = BootOptions { instruction_clock: true, ..BootOptions::default() };
+    let kept = tempfile::tempdir()?;
+    let module = kept.path().join("module");
+    std::fs::write(&module, Module { options, experiment: Some(experiment) }.pack()?)?;
+    let heard = |pause: Duration| -> Result<Vec<u8>, Failed> {
+        let mut emulator = Command::new("qemu-system-aarch64")
+            .args(["-nodefaults", "-display", "none", "-no-reboot", "-machine", "virt,gic-version=3"])
+            .args(["-cpu", "cortex-a57,cntfrq=1000000000", "-m", "256M", "-append", "semihosting"])
+            .args(["-accel", "tcg,thread=single", "-icount", "shift=0,sleep=off"])
+            .args(["-chardev", "stdio,id=frames,signal=off"])
+            .args(["-semihosting-config", "enable=on,target=native,chardev=frames", "-kernel"])
+            .arg(image.path())
+            .arg("-initrd")
+            .arg(&module)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .spawn()?;
+        let (mut frames, mut all, mut buffer) = (emulator.stdout.take(), Vec::new(), vec![0; 1 << 14]);
+        while let Some(length) = frames.as_mut().map(|frames| frames.read(&mut buffer)).transpose()? {
+            if length == 0 {
+                break;
+            }
+            all.extend_from_slice(&buffer[..length]);
+            std::thread::sleep(pause);
+        }
+        emulator.wait()?;
+        Ok(all)
+    };
+    let (fast, slow) = (heard(Duration::ZERO)?, heard(Duration::from_millis(100))?);
+    assert!(fast.len() > 200_000, "{} bytes: a pipe holds them", fast.len());
+    assert_eq!(slow.len(), fast.len());
+    assert!(slow == fast, "the same bytes");
     Ok(())
 }
 

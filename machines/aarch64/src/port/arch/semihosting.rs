@@ -4,8 +4,8 @@ use core::arch::asm;
 
 const OPEN: u64 = 0x01;
 const WRITE: u64 = 0x05;
-/// How often a host that takes nothing is asked.
-const TRIES: u32 = 1000;
+/// How often a host that takes nothing is asked: some microseconds each. A busy one lets who reads wait for hundreds of milliseconds.
+const TRIES: u32 = 1_000_000;
 const EXIT: u64 = 0x18;
 /// The program has ended as it meant to; the status follows.
 const APPLICATION_EXIT: u64 = 0x2_0026;
