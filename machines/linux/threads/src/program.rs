@@ -10,6 +10,7 @@ use crate::simulated::{GoOn, Said, Seat, Wire, WireError};
 use crate::task::{Actor, Job};
 use solo_model::record::SwitchReason;
 use solo_model::task::Release;
+use solo_model::text::Printable;
 use solo_model::{Duration, Experiment, Instant, JobIndex, LockId, TaskId};
 use std::any::Any;
 use std::cell::RefCell;
@@ -52,11 +53,14 @@ pub fn run_simulated(path: &Path, experiment: &Experiment, bodies: Vec<Body>) ->
     for (task, body) in bodies.into_iter().enumerate() {
         let (path, task) = (path.to_owned(), TaskId(task as u32));
         // It ends with the process.
-        std::thread::spawn(move || {
+        // What ends the process, such as a stack that runs over, is told with the thread's name.
+        let name =
+            experiment.tasks.get(task.index()).map_or(String::new(), |task| task.name.replace('\0', ""));
+        std::thread::Builder::new().name(name).spawn(move || {
             if let Some(seat) = Seat::take(&path, task) {
                 simulate(seat, body);
             }
-        });
+        })?;
     }
     match wire.receive(|| true) {
         Ok(_) | Err(WireError::Closed) => Ok(()),
@@ -115,7 +119,14 @@ fn keep_panics() {
             let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
             let text = text.unwrap_or("it says nothing");
             let place = info.location().map_or(String::new(), |place| format!(" at {place}"));
-            PANICKED.set(Some(format!("panic{place}: {text}")));
+            let said = format!("panic{place}: {text}");
+            // One more while the thread unwinds from the first ends the process, and with it whoever could ask for what is kept.
+            if let Some(first) = PANICKED.take() {
+                let thread = std::thread::current();
+                eprintln!("thread {}: {first}; then {said}", Printable(thread.name().unwrap_or("?")));
+                return PANICKED.set(Some(first));
+            }
+            PANICKED.set(Some(said));
         }));
     });
 }
