@@ -117,7 +117,8 @@ void solo_record(const char *name, uint64_t value);
 /* Takes a unit, or waits for one; adds one. */
 void solo_acquire(const solo_semaphore *semaphore);
 void solo_release(const solo_semaphore *semaphore);
-/* Takes a mutex, or waits for it; gives it back, which the thread that took it must do. */
+/* Takes a mutex, or waits for it; gives it back, which the thread that took it must do. A thread that takes what it holds already, or gives
+ * back what it does not hold, is ended. */
 void solo_lock(const solo_mutex *mutex);
 void solo_unlock(const solo_mutex *mutex);
 

@@ -271,7 +271,7 @@ impl Program {
 
     /// A mutex.
     pub fn mutex(&mut self, name: &str, protocol: Protocol) -> Mutex {
-        Mutex(self.lock(
+        Mutex::new(self.lock(
             name,
             match protocol {
                 Protocol::Plain => LockProtocol::Plain,

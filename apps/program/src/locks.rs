@@ -4,7 +4,8 @@
 use crate::limits::MOST_THREADS;
 use crate::system;
 use alloc::boxed::Box;
-use core::sync::atomic::{AtomicU64, Ordering};
+use core::marker::PhantomData;
+use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use solo_model::LockId;
 
 /// How a mutex keeps its holder from being held up.
@@ -75,33 +76,58 @@ impl Semaphore {
     }
 }
 
+/// No thread.
+const NOBODY: usize = usize::MAX;
+
 /// A mutex. See [`Program::mutex`](crate::Program::mutex).
 #[derive(Clone, Copy, Debug)]
-pub struct Mutex(pub(crate) Declared);
+pub struct Mutex {
+    declared: Declared,
+    /// The number of the thread that holds it; or [`NOBODY`].
+    holder: &'static AtomicUsize,
+}
 
 impl Mutex {
-    /// Takes it, or waits for it. It is given back when the guard goes, or the thread ends.
-    #[inline]
-    pub fn lock(self) -> Guard {
-        self.0.acquire();
-        Guard(self.0)
+    pub(crate) fn new(declared: Declared) -> Self {
+        Self { declared, holder: Box::leak(Box::new(AtomicUsize::new(NOBODY))) }
     }
 
-    /// Gives it back, for languages without guards: who took it has let go of the guard without giving it back.
+    /// Takes it, or waits for it. It is given back when the guard goes, or the thread ends. A thread that holds it already is ended.
+    #[inline]
+    pub fn lock(self) -> Guard {
+        let Some(thread) = system::this_thread() else { return Guard(self, PhantomData) };
+        if self.holder.load(Ordering::Relaxed) == thread {
+            system::end("it takes a mutex that it holds already: it would wait for itself for ever");
+        }
+        self.declared.acquire();
+        self.holder.store(thread, Ordering::Relaxed);
+        Guard(self, PhantomData)
+    }
+
+    /// Gives it back, for languages without guards: who took it has let go of the guard without giving it back. A thread that does not
+    /// hold it is ended.
     #[doc(hidden)]
     pub fn unlock(self) {
-        self.0.release();
+        let Some(thread) = system::this_thread() else { return };
+        if self.holder.load(Ordering::Relaxed) != thread {
+            system::end("it gives back a mutex that it does not hold");
+        }
+        self.holder.store(NOBODY, Ordering::Relaxed);
+        self.declared.release();
     }
 }
 
 /// A mutex that is held.
 #[derive(Debug)]
 #[must_use = "the mutex is given back when this goes"]
-pub struct Guard(Declared);
+pub struct Guard(Mutex, OfThisThread);
+
+/// The thread that took a mutex gives it back: its guard goes to no other.
+type OfThisThread = PhantomData<*const ()>;
 
 impl Drop for Guard {
     fn drop(&mut self) {
-        self.0.release();
+        self.0.unlock();
     }
 }
 
@@ -124,9 +150,9 @@ impl Lock for Semaphore {
 
 impl Lock for Mutex {
     fn number(self) -> LockId {
-        self.0.lock
+        self.declared.lock
     }
     fn allow(self, thread: usize) {
-        self.0.allow(thread);
+        self.declared.allow(thread);
     }
 }
