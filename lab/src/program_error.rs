@@ -111,6 +111,11 @@ pub enum Timeless {
         "it has run for {0:?} of this machine's time without asking for anything: a loop that waits for another thread calls pause() or compute(us(..)), and ends by wait_next()"
     )]
     Silent(time::Duration),
+    /// It can't ask for anything any more.
+    #[error(
+        "its socket is closed, by which the simulated machine hears of it, and its process had not ended {0:?} later: a program closes no files that it has not opened"
+    )]
+    HungUp(time::Duration),
 }
 
 impl From<Refusal> for ProgramError {

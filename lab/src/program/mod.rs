@@ -305,8 +305,9 @@ fn thread(experiment: &Experiment, killed: &Killed, place: Option<String>) -> En
 /// Runs a process to its end.
 fn run_process(program: &Path, report: &Path, control: &Control<'_>) -> Result<(), LabError> {
     let mut process = Process::start(program, (REPORT_VARIABLE, report.as_os_str()))?;
-    let status = process.wait(control)?;
-    if status.success() {
+    let status = process.wait(control, LIMIT)?;
+    // A process that ends by itself before its run does so with success, and has no report.
+    if status.success() && report.exists() {
         return Ok(());
     }
     let told = read::bytes(report, LARGEST_REPORT).ok().and_then(|bytes| refusal(&bytes));

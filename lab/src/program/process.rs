@@ -2,10 +2,12 @@
 
 use super::ProgramError;
 use crate::{Control, LabError};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use solo_model::text::Unnumbered;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{Read, Seek};
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
@@ -17,7 +19,7 @@ pub(super) const GLANCE: Duration = Duration::from_millis(20);
 /// The most of what it says that is told.
 const MOST_SAID: u64 = 1 << 16;
 
-/// A process, which does not outlive this.
+/// A process, which does not outlive this; nor do those that it has started, unless they took a session of their own.
 #[derive(Debug)]
 pub(super) struct Process {
     child: Child,
@@ -39,6 +41,7 @@ impl Process {
         command.env(variable.0, variable.1).stdin(Stdio::null());
         command.stderr(console.try_clone().map_err(unusable)?);
         command.stdout(console.try_clone().map_err(unusable)?);
+        command.process_group(0);
         let child = command.spawn().map_err(unusable)?;
         Ok(Self { child, console })
     }
@@ -55,14 +58,25 @@ impl Process {
     /// # Errors
     /// Where nobody knows.
     pub(super) fn status(&mut self) -> Result<Option<ExitStatus>, ProgramError> {
+        let ended = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        // Its number stays its own until it is asked how it ended: only until then it is sure whose group that is.
+        if matches!(waitid(WaitId::Pid(Pid::from_child(&self.child)), ended), Ok(Some(_))) {
+            self.stop_group();
+        }
         self.child.try_wait().map_err(unusable)
     }
 
-    /// Waits until it ends, the caller wants it to stop, or has waited for as long as a process may take.
+    /// Stops all that is in the process's group.
+    fn stop_group(&self) {
+        // Where nobody is left there is nothing to stop.
+        let _ = kill_process_group(Pid::from_child(&self.child), Signal::KILL);
+    }
+
+    /// Waits until it ends, the caller wants it to stop, or has waited for so long.
     ///
     /// # Errors
     /// The last two.
-    pub(super) fn wait(&mut self, control: &Control<'_>) -> Result<ExitStatus, LabError> {
+    pub(super) fn wait(&mut self, control: &Control<'_>, limit: Duration) -> Result<ExitStatus, LabError> {
         let began = Instant::now();
         loop {
             if let Some(status) = self.status()? {
@@ -71,8 +85,8 @@ impl Process {
             if control.cancel.requested() {
                 return Err(LabError::Interrupted);
             }
-            if began.elapsed() > LIMIT {
-                return Err(ProgramError::TimeLimit { limit: LIMIT, console: self.said() }.into());
+            if began.elapsed() > limit {
+                return Err(ProgramError::TimeLimit { limit, console: self.said() }.into());
             }
             std::thread::sleep(GLANCE);
         }
@@ -81,7 +95,9 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        let _ = self.child.kill();
+        if matches!(self.status(), Ok(None)) {
+            self.stop_group();
+        }
         let _ = self.child.wait();
     }
 }

@@ -174,7 +174,7 @@ impl Line<'_> {
         match error {
             WireError::GivenUp => LabError::Interrupted,
             WireError::Closed => {
-                let status = self.process.borrow_mut().wait(self.control);
+                let status = self.process.borrow_mut().wait(self.control, PATIENCE);
                 status.map_or_else(|error| error, |status| self.ended(status))
             }
             error => ProgramError::Report(error.to_string()).into(),
@@ -198,7 +198,12 @@ impl Remote<'_> {
         if self.asked.1 > MOST_AT_ONCE {
             return Err(self.timeless(Timeless::Requests(MOST_AT_ONCE)));
         }
-        let gone = |remote: &Self, error| remote.line.broken(error);
+        let gone = |remote: &Self, error| match remote.line.broken(error) {
+            LabError::Program(ProgramError::TimeLimit { limit, .. }) => {
+                remote.timeless(Timeless::HungUp(limit))
+            }
+            error => error,
+        };
         self.wire.send(&GoOn { at: now }).map_err(|error| gone(self, error))?;
         loop {
             match self.line.receive(&mut self.wire) {

@@ -2,6 +2,7 @@
 //! rights for real-time threads a test prints why it is skipped.
 
 mod c;
+mod mistakes;
 mod simulated;
 
 use solo_lab::metal::InstructionSet;
