@@ -14,6 +14,7 @@ use crate::outcome::{Early, EndedTask, Shortfalls, StopOn};
 use crate::report::{CoreRegulation, Report, TaskReport};
 use crate::text::{self, counted};
 use serde::Serialize;
+use solo_model::text::Printable;
 use solo_model::{Duration, Instant, TaskClass, TaskId};
 use std::cmp::Reverse;
 
@@ -137,7 +138,7 @@ fn ended(report: &Report) -> Vec<(&TaskReport, &EndedTask)> {
 
 fn of_the_end(task: &TaskReport, end: &EndedTask) -> String {
     let at = text::time(end.at.since(Instant::ZERO));
-    format!("{} ended at {at}, and none of its later jobs was released: {}.", task.name, end.why)
+    format!("{} ended at {at}, and none of its later jobs was released: {}.", task.name, Printable(&end.why))
 }
 
 /// The cores of hard tasks that did not get what they have reserved.

@@ -194,6 +194,26 @@ fn a_task_that_ended_before_its_time_is_told_first_and_holds_nothing() {
     }
 }
 
+/// Why a thread of a program ended is the program's own text: a panic's, for example.
+#[test]
+fn why_a_task_ended_says_nothing_to_a_terminal() {
+    let (experiment, _) = solo();
+    let end = EndedTask { task: TaskId(0), at: Instant::new(90), why: "red \u{1b}[31m\nand more".to_owned() };
+    let outcome = RunEnd {
+        end: Instant::new(100),
+        reason: EndReason::TimeOver,
+        stop_on: None,
+        shortfalls: Shortfalls::default(),
+        ended: vec![end],
+        heard: Vec::new(),
+        curves: Vec::new(),
+    };
+    let report = summarise(&experiment, [], Instant::new(100)).with_outcome(&outcome);
+    let told = solo_report::verdict::verdict(&report, None);
+    assert!(told.lines[0].ends_with("released: red \\u{1b}[31m\\nand more."), "{:?}", told.lines);
+    assert!(told.lines.iter().all(|line| !line.contains(solo_model::text::is_hidden)), "{:?}", told.lines);
+}
+
 #[test]
 fn a_lock_wait_is_told_from_waiting_for_a_core() {
     let (mut experiment, _) = solo();
