@@ -84,6 +84,17 @@ fn what_lacks_is_told_with_numbers_and_exit_1() {
     );
 }
 
+/// An execution time that nobody knows is not a lack of anything: the scenario says too little.
+#[test]
+fn a_task_of_which_nothing_says_how_long_it_runs_is_exit_2() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "name = \"open\"\nplatform = \"ideal-8\"\nduration = \"1ms\"\n[scheduler]\npolicy = \"P-EDF\"\n\
+                [[task]]\nname = \"a\"\nclass = \"hard\"\nperiod = \"10ms\"\nwork = [{ sweep = \"4KiB\" }]\n";
+    let output = plan(&[word(&common::scenario(folder.path(), text))]);
+    assert_eq!(output.status.code(), Some(2), "{}", said(&output));
+    assert!(said(&output).contains("declare wcet"), "{}", said(&output));
+}
+
 #[test]
 fn explained_are_rules_numbers_and_what_was_tried() {
     let told = said(&plan(&[EIGHT, "--explain"]));

@@ -166,13 +166,15 @@ pub(crate) fn by_speed<E>(
 pub(crate) fn as_sporadic(task: &Task, speed: RelativeSpeed) -> Option<solo_prove::Task> {
     let period = task.release.period()?;
     let deadline = task.relative_deadline().unwrap_or(period);
-    let only_computes = |visit: Visit<'_>| {
-        matches!(visit, Visit::Begin { .. } | Visit::End { .. } | Visit::Step(Step::Compute(_)))
+    // Waiting is nobody's execution; the other steps take as long as the machine makes them.
+    let is_said = |visit: Visit<'_>| {
+        !matches!(visit, Visit::Step(Step::Touch(_) | Step::Execute(_) | Step::Replay(_) | Step::Flush(_)))
     };
+    let computes = |visit: Visit<'_>| matches!(visit, Visit::Step(Step::Compute(_)));
     let computed = speed.longest(longest_computation(&task.work.steps));
     let wcet = match task.wcet {
         Some(declared) => declared.max(computed),
-        None => task.work.walk().all(only_computes).then_some(computed)?,
+        None => (task.work.walk().any(computes) && task.work.walk().all(is_said)).then_some(computed)?,
     };
     Some(solo_prove::Task::new(wcet.get().max(1), period.get(), deadline.get()))
 }

@@ -80,6 +80,19 @@ fn the_resource_that_lacks_is_named_with_how_far_off_it_is() {
     ));
 }
 
+/// What a job computes is known where it also takes locks or sleeps; `solo check` counts the same.
+#[test]
+fn jobs_that_compute_between_locks_and_sleeps_are_as_long_as_they_compute() {
+    let work = "work = [{ compute = \"1ms\" }, { lock = \"l\" }, { compute = \"1ms\" }, { unlock = \"l\" }, { compute = \"1ms\" }]";
+    let lock = "[[lock]]\nname = \"l\"\nprotocol = \"ceiling\"\n";
+    let sleeps = "work = [{ compute = \"1ms\" }, { sleep = \"1ms\" }, { compute = \"1ms\" }]";
+    for text in [format!("{HEAD}{lock}{}", task("a", work)), format!("{HEAD}{}", task("a", sleeps))] {
+        let search = searched(&text);
+        let Ending::Planned(planned) = &search.ending else { panic!("{:?}", search.ending) };
+        assert_eq!(planned.overall, solo_prove::system::Overall::Proved, "{:?}", planned.judged);
+    }
+}
+
 /// Tasks that share a buffer can't be kept apart: they come to one core, and that is told.
 #[test]
 fn tasks_that_use_the_same_memory_come_to_one_core() {

@@ -77,7 +77,7 @@ pub(crate) fn run(options: &PlanArgs) -> Result<Exit, Failure> {
         }
     }
     if shown {
-        return Ok(judged.map_or(Exit::NotHeld, |judged| judged.exit()));
+        return Ok(exit(&search, judged.as_ref()));
     }
     let answer = Answer::of(&request.name, &search, judged.as_ref());
     if options.show.json {
@@ -88,7 +88,16 @@ pub(crate) fn run(options: &PlanArgs) -> Result<Exit, Failure> {
             eprintln!("the plan is in {}", Printable(path.display()));
         }
     }
-    Ok(judged.map_or(Exit::NotHeld, |judged| judged.exit()))
+    Ok(exit(&search, judged.as_ref()))
+}
+
+/// That of the judgement; without a plan whether the scenario says too little for one, or asks for too much.
+fn exit(search: &Search, judged: Option<&Judgement>) -> Exit {
+    match (judged, &search.ending) {
+        (Some(judged), _) => judged.exit(),
+        (None, Ending::Impossible(NoPlan::Unsized(_))) => Exit::BadInput,
+        (None, _) => Exit::NotHeld,
+    }
 }
 
 /// What `--export` asks for.
