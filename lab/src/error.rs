@@ -162,6 +162,14 @@ pub enum MachineLack {
     /// Bare metal can't do it.
     #[error("{0}; take a variant without, or --on sim")]
     Metal(solo_hal::Lack),
+    /// A machine that is to boot a medium can't do it.
+    #[error("{lack}; take a variant without")]
+    Booted {
+        /// The machine.
+        machine: &'static str,
+        /// What it lacks.
+        lack: solo_hal::Lack,
+    },
     /// Threads of this Linux can't do it.
     #[error("{0}; --on sim can")]
     Linux(solo_threads::ThreadsLack),
@@ -182,6 +190,7 @@ impl MachineLack {
         match self {
             Self::ExclusiveLastLevel { .. } => "the simulated machine",
             Self::Metal(_) => "bare metal under QEMU",
+            Self::Booted { machine, .. } => machine,
             Self::Linux(_) => "Linux",
         }
     }

@@ -189,9 +189,9 @@ pub struct Packed {
 ///
 /// # Errors
 /// [`LabError::Lacks`] where bare metal can't do what the experiment needs, [`LabError::Metal`] where this host can't make
-/// the medium.
+/// the medium, [`LabError::Store`] where it can't be written to `path`.
 pub fn pack(experiment: &Experiment, small: bool, path: &Path) -> Result<Packed, LabError> {
-    able(experiment, Found::emulated(InstructionSet::X86_64))?;
+    bootable(experiment, "a PC", Found::emulated(InstructionSet::X86_64))?;
     Medium::look().map_err(QemuError::from)?;
     let image = match small {
         true => {
@@ -200,7 +200,10 @@ pub fn pack(experiment: &Experiment, small: bool, path: &Path) -> Result<Packed,
         }
         false => Host::look().map_err(QemuError::from)?.build_image()?,
     };
-    Medium::write(&image, &[packed(experiment)], path)?;
+    Medium::write(&image, &[packed(experiment)], path).map_err(|error| match error {
+        QemuError::Unwritable(error) => LabError::Store(error),
+        error => error.into(),
+    })?;
     Ok(Packed { has_uefi: Medium::has_uefi() })
 }
 
@@ -215,7 +218,7 @@ pub fn pack_for_pi(
     path: &Path,
     replace: Replace,
 ) -> Result<(), LabError> {
-    able(experiment, Found::raspberry_pi_4())?;
+    bootable(experiment, "a Raspberry Pi 4", Found::raspberry_pi_4())?;
     let host = Host::look_for_programs(InstructionSet::Arm64).map_err(QemuError::from)?;
     let folder = Folder::claim(path, Kind::Export, replace)?;
     let criteria = [experiment.policy.criterion];
@@ -229,6 +232,14 @@ pub fn pack_for_pi(
 /// The boot module of a machine whose clocks are real.
 fn packed(experiment: &Experiment) -> Module {
     Module { options: BootOptions::default(), experiment: Some(experiment.clone()) }
+}
+
+/// Whether a machine that boots a medium has what the experiment needs.
+fn bootable(experiment: &Experiment, machine: &'static str, found: Found) -> Result<(), LabError> {
+    solo_hal::admit(experiment, &found.caps()).map_err(|lack| LabError::Lacks {
+        scenario: experiment.name.clone(),
+        lack: MachineLack::Booted { machine, lack },
+    })
 }
 
 /// The cores to start, if bare metal has what the experiment needs.

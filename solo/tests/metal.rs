@@ -411,6 +411,7 @@ fn what_the_emulator_lacks_is_not_packed() {
         let said = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(3), "{}: {said}", file.display());
         assert!(said.contains(word), "{}: {said}", file.display());
+        assert!(said.contains("a PC cannot run") && !said.contains("--on"), "{}: {said}", file.display());
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "{}", file.display());
     }
 }
@@ -428,6 +429,11 @@ fn what_a_pc_said_on_its_serial_line_becomes_a_run() {
     let scenario = root().join("scenarios/first-steps.toml");
     let output = solo().arg("pack").arg(&scenario).args(["--jobs", "5", "-o"]).arg(&iso).output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    // Where it can't be written, that is the command's fault and not the machine's.
+    let onto =
+        |path: &Path| solo().arg("pack").arg(&scenario).arg("-o").arg(path).output().unwrap().status.code();
+    assert_eq!(onto(folder.path()), Some(2));
+    assert_eq!(onto(&folder.path().join("missing/solo.iso")), Some(2));
     let serial = format!("file:{}", heard.display());
     let pc = Command::new("qemu-system-x86_64")
         .args(["-machine", "q35", "-smp", "4", "-m", "256M", "-nodefaults", "-display", "none", "-no-reboot"])

@@ -6,6 +6,7 @@ use solo_bare::module::ModuleError;
 use solo_bare::placement::MemoryUser;
 use solo_isolate::map::MapError;
 use solo_model::text::{Printable, Unnumbered};
+use solo_store::StoreError;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -62,6 +63,9 @@ pub enum QemuError {
     /// The medium could not be made.
     #[error("grub-mkrescue could not make the medium:\n{0}")]
     Medium(String),
+    /// The medium was made, and can't be written where it is to lie.
+    #[error(transparent)]
+    Unwritable(StoreError),
     /// What a serial line carried is of another experiment.
     #[error(
         "these are the records of another experiment: its checksum is {found:#010x}, this one has {expected:#010x}"

@@ -6,8 +6,7 @@ use crate::machine::OVMF;
 use crate::report::{self, BootReport};
 use solo_bare::frame::InstructionSet;
 use solo_bare::module::{Module, checksum};
-use solo_model::text::Printable;
-use solo_store::Output;
+use solo_store::{Output, StoreError};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -91,12 +90,13 @@ impl Medium {
         if !output.status.success() {
             return Err(QemuError::Medium(String::from_utf8_lossy(&output.stderr).into_owned()));
         }
-        let copy = || -> std::io::Result<()> {
-            let mut output = Output::create(&path).map_err(std::io::Error::other)?;
-            std::io::copy(&mut File::open(&made)?, &mut output)?;
-            output.commit().map(drop).map_err(std::io::Error::other)
-        };
-        copy().map_err(QemuError::io(format!("cannot write {}", Printable(path.display()))))?;
+        let mut made = File::open(&made).map_err(QemuError::io("cannot read the medium that was made"))?;
+        let mut output = Output::create(&path).map_err(QemuError::Unwritable)?;
+        let copied = std::io::copy(&mut made, &mut output);
+        copied.map_err(|source| {
+            QemuError::Unwritable(StoreError::Io { operation: "write", path: path.clone(), source })
+        })?;
+        drop(output.commit().map_err(QemuError::Unwritable)?);
         Ok(Self { path })
     }
 
