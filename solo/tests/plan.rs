@@ -95,6 +95,19 @@ fn a_task_of_which_nothing_says_how_long_it_runs_is_exit_2() {
     assert!(said(&output).contains("declare wcet"), "{}", said(&output));
 }
 
+/// Two of these need 6 ms in 5, and ask for no more than 0.6 of a core.
+#[test]
+fn a_core_that_is_too_full_before_deadlines_alone_is_not_told_as_one_without_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "name = \"open\"\nplatform = \"ideal-8\"\nduration = \"1ms\"\n[scheduler]\npolicy = \"P-EDF\"\n\
+                [[task]]\nname = \"a\"\nclass = \"hard\"\ncopies = 9\nperiod = \"10ms\"\ndeadline = \"5ms\"\nwork = [{ compute = \"3ms\" }]\n";
+    let output = plan(&[word(&common::scenario(folder.path(), text))]);
+    assert_eq!(output.status.code(), Some(1), "{}", said(&output));
+    let told =
+        "asked for 0.600 of its time, and in some interval for more than there is before the deadlines in it";
+    assert!(said(&output).contains(told), "{}", said(&output));
+}
+
 #[test]
 fn explained_are_rules_numbers_and_what_was_tried() {
     let told = said(&plan(&[EIGHT, "--explain"]));

@@ -31,6 +31,11 @@ pub(super) fn lack(lack: &NoPlan) -> String {
             "Memory bandwidth lacks: tasks declare misses of {needed}, {there} can be reserved, {} too little.",
             solo_model::Bandwidth::new(needed.get().saturating_sub(there.get()))
         ),
+        NoPlan::NoRoom { task, tried, asked } if (1..=1_000_000).contains(asked) => format!(
+            "No core has room for {task}: of {} cores the emptiest would be asked for {} of its time, and in some interval for more than there is before the deadlines in it.",
+            tried.len(),
+            share(*asked)
+        ),
         NoPlan::NoRoom { task, tried, asked } if *asked > 0 => format!(
             "No core has room for {task}: of {} cores the emptiest would be asked for {} of its time.",
             tried.len(),
