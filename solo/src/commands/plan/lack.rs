@@ -31,19 +31,7 @@ pub(super) fn lack(lack: &NoPlan) -> String {
             "Memory bandwidth lacks: tasks declare misses of {needed}, {there} can be reserved, {} too little.",
             solo_model::Bandwidth::new(needed.get().saturating_sub(there.get()))
         ),
-        NoPlan::NoRoom { task, tried, asked } if (1..=1_000_000).contains(asked) => format!(
-            "No core has room for {task}: of {} cores the emptiest would be asked for {} of its time, and in some interval for more than there is before the deadlines in it.",
-            tried.len(),
-            share(*asked)
-        ),
-        NoPlan::NoRoom { task, tried, asked } if *asked > 0 => format!(
-            "No core has room for {task}: of {} cores the emptiest would be asked for {} of its time.",
-            tried.len(),
-            share(*asked)
-        ),
-        NoPlan::NoRoom { task, tried, .. } => {
-            format!("No core has room for {task}: on each of {} cores some response time would exceed its deadline.", tried.len())
-        }
+        NoPlan::NoRoom { task, tried, asked } => no_room(task, tried.len(), *asked),
         NoPlan::Late { name, core, needs, has, memory, .. } => {
             let place = core.map_or(String::new(), |core| format!(" on {core}"));
             let over = Duration::new(needs.get().saturating_sub(has.get()));
@@ -81,6 +69,19 @@ pub(super) fn lack(lack: &NoPlan) -> String {
         NoPlan::Refused(refused) => contradicted(refused),
         NoPlan::Rounds => "Nothing was left to try.".to_owned(),
     }
+}
+
+/// No core takes `task`; the emptiest of `cores` would be asked for so many millionths of its time, or nothing says for how many.
+fn no_room(task: &str, cores: usize, asked: u64) -> String {
+    let emptiest = format!("of {cores} cores the emptiest would be asked for {} of its time", share(asked));
+    let why = match asked {
+        0 => format!("on each of {cores} cores some response time would exceed its deadline"),
+        1..=1_000_000 => {
+            format!("{emptiest}, and in some interval for more than there is before the deadlines in it")
+        }
+        _ => emptiest,
+    };
+    format!("No core has room for {task}: {why}.")
 }
 
 /// What stands against a choice.
