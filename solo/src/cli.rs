@@ -53,7 +53,7 @@ pub(crate) enum Command {
     Run(Run),
     /// Write a program of two threads to start from: it boots on both kernels and runs as a process
     New(New),
-    /// Write a medium that a PC boots a scenario from, without any operating system
+    /// Write what a PC or a Raspberry Pi 4 boots a scenario from, without any operating system
     Pack(Pack),
     /// See a video task miss its deadlines because of a program on another core, and why
     Demo(Demo),

@@ -282,6 +282,10 @@ fn full_disks_are_told_by_the_exit_code() {
     );
     assert_eq!(on_full_disk("2>", &["check", "/nowhere.toml"]), Some(2));
     assert_eq!(on_full_disk(">", &["prove", "--list"]), Some(2));
+    assert_eq!(on_full_disk(">", &["--help"]), Some(2));
+    assert_eq!(on_full_disk(">", &["run", "--help"]), Some(2));
+    assert_eq!(on_full_disk(">", &["--version"]), Some(2));
+    assert_eq!(on_full_disk("2>", &["run", "--no-such-option"]), Some(2));
     assert_eq!(on_full_disk(">", &["report", path(&out)]), Some(2));
 }
 

@@ -2,14 +2,30 @@
 //!
 //! Words come from scripts and from names of files: they may hold what acts on a terminal. The parser quotes them as they are.
 
+use crate::exit::{Exit, Failure};
+use crate::output;
 use clap::{Error, Parser};
 use solo_model::text::Printable;
 use std::ffi::OsString;
+use std::io::{ErrorKind, Write};
 
 /// The command line of this process; ends it with the parser's words where there is something to say instead.
 pub(crate) fn read<C: Parser>() -> C {
     let words: Vec<OsString> = std::env::args_os().collect();
-    C::try_parse_from(&words).unwrap_or_else(|error| visible::<C>(error, &words).exit())
+    C::try_parse_from(&words).unwrap_or_else(|error| end(&visible::<C>(error, &words)))
+}
+
+/// Says what the parser says, and ends the process. Help that can't be written was not given; a reader that has gone away has read enough.
+fn end(said: &Error) -> ! {
+    let written = said.print().and_then(|()| std::io::stdout().flush());
+    let code = match written {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe && !said.use_stderr() => {
+            output::message(format_args!("error: {}\n", Failure::Output(error)));
+            Exit::BadInput.code().into()
+        }
+        _ => said.exit_code(),
+    };
+    std::process::exit(code)
 }
 
 /// The same error, of words with their hidden characters written out.
