@@ -191,10 +191,9 @@ impl LinuxRun {
 
 /// What Linux made of the decisions of a kernel of this process.
 fn by_threads(carried: Carried) -> CarriedOut {
-    let Carried { chosen, never, p50, p99, most, granted, missing, unchosen, lost } = carried;
-    let [p50_ns, p99_ns, max_ns] = [p50, p99, most].map(Duration::get);
+    let Carried { chosen, taken_back, p50, p99, max, granted, missing, unchosen, lost } = carried;
+    let [p50_ns, p99_ns, max_ns] = [p50, p99, max].map(Duration::get);
     let [granted_ns, missing_ns, unchosen_ns] = [granted, missing, unchosen].map(Duration::get);
-    let taken_back = never;
     CarriedOut::Threads {
         chosen,
         taken_back,

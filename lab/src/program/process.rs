@@ -9,7 +9,7 @@ use std::fs::File;
 use std::io::{Read, Seek};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 /// How long a process may take, and an emulated machine, in time of the host.
@@ -37,7 +37,8 @@ impl Process {
     /// Where it can't be started.
     pub(super) fn start(program: &Path, variable: (&str, &OsStr)) -> Result<Self, ProgramError> {
         let console = tempfile::tempfile().map_err(unusable)?;
-        let mut command = Command::new(program);
+        // In a group of its own it does not hear a terminal's Ctrl-C: it ends with this process.
+        let mut command = solo_qemu::bound(program);
         command.env(variable.0, variable.1).stdin(Stdio::null());
         command.stderr(console.try_clone().map_err(unusable)?);
         command.stdout(console.try_clone().map_err(unusable)?);
@@ -99,5 +100,47 @@ impl Drop for Process {
             self.stop_group();
         }
         let _ = self.child.wait();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::OpenOptionsExt;
+    use std::os::unix::process::ExitStatusExt;
+
+    /// Whatever becomes of who started it: a thread that ends does for the kernel what a process does that is killed.
+    #[test]
+    fn a_process_ends_with_who_started_it() {
+        let bound = solo_qemu::bound("true").status();
+        if !bound.is_ok_and(|status| status.success()) || solo_qemu::bound("true").get_program() != "setpriv"
+        {
+            return println!("skipped: processes that end with who started them: no setpriv");
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let program = folder.path().join("program");
+        let mut options = File::options();
+        let mut file = options.write(true).create(true).truncate(true).mode(0o700).open(&program).unwrap();
+        std::io::Write::write_all(&mut file, b"#!/bin/sh\necho begun\nexec sleep 300\n").unwrap();
+        drop(file);
+
+        let start = || {
+            let process = Process::start(&program, ("SOLO_TEST", OsStr::new("1"))).unwrap();
+            // Nothing binds it before it has asked for that.
+            while process.said() != "begun" {
+                std::thread::sleep(GLANCE);
+            }
+            process
+        };
+        let mut started = std::thread::scope(|scope| scope.spawn(start).join()).unwrap();
+        let began = Instant::now();
+        let status = loop {
+            if let Some(status) = started.status().unwrap() {
+                break status;
+            }
+            assert!(began.elapsed() < Duration::from_secs(60), "it went on");
+            std::thread::sleep(GLANCE);
+        };
+        assert_eq!(status.signal(), Some(9), "{}", started.said());
     }
 }

@@ -6,14 +6,14 @@ use core::ops::Range;
 
 /// The machine that an image is for. They differ in where memory and devices lie, and in what hands out interrupts and starts cores.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Model {
+pub enum BoardModel {
     /// QEMU's: GICv3, PSCI.
     Virt,
     /// GICv2, cores that wait in a loop of their firmware's.
     RaspberryPi4,
 }
 
-impl Model {
+impl BoardModel {
     /// Where RAM is mapped.
     pub const fn ram(self) -> Range<u64> {
         match self {
@@ -69,11 +69,11 @@ impl Board {
     ///
     /// # Errors
     /// If the tree is damaged, or a part is missing.
-    pub fn find(tree: &DeviceTree<'_>, model: Model) -> Result<Self, PartsError> {
+    pub fn find(tree: &DeviceTree<'_>, model: BoardModel) -> Result<Self, PartsError> {
         let (mut board, mapped) = (Self::default(), model.devices());
         let (controller, version) = match model {
-            Model::Virt => ("arm,gic-v3", "GICv3"),
-            Model::RaspberryPi4 => ("arm,gic-400", "GICv2"),
+            BoardModel::Virt => ("arm,gic-v3", "GICv3"),
+            BoardModel::RaspberryPi4 => ("arm,gic-400", "GICv2"),
         };
         board.parts = Parts::find(tree, &mapped, |node, first| {
             if node.name == b"chosen" {
@@ -95,8 +95,8 @@ impl Board {
             }
         })?;
         let starter = match model {
-            Model::Virt => (board.firmware.is_some(), "PSCI"),
-            Model::RaspberryPi4 => (board.watchdog != 0, "watchdog"),
+            BoardModel::Virt => (board.firmware.is_some(), "PSCI"),
+            BoardModel::RaspberryPi4 => (board.watchdog != 0, "watchdog"),
         };
         Parts::demand(&[
             (!board.interfaces.is_empty(), version),

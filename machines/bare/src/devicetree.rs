@@ -95,11 +95,6 @@ impl<'b> Node<'b> {
         self.compatible.split(|&byte| byte == 0).any(|word| word == what.as_bytes())
     }
 
-    /// False where it says that it is of no use (specification, 2.3.4).
-    pub fn is_there(&self) -> bool {
-        matches!(word(self.status), b"" | b"okay" | b"ok")
-    }
-
     /// The address of a processor, which is one for the node above alone.
     pub fn identity(&self) -> Option<u64> {
         self.own_ranges().next().map(|range| range.start)
@@ -189,6 +184,19 @@ impl<'b> Deref for Place<'_, 'b> {
 }
 
 impl Place<'_, '_> {
+    /// False where it, or one that it lies in, says that it is of no use. A processor that is said to be disabled only waits to be
+    /// started (specification, 2.3.4).
+    pub fn is_there(&self) -> bool {
+        let is_of_use = |node: &Node<'_>| matches!(word(node.status), b"" | b"okay" | b"ok");
+        let waits = word(self.device_type) == b"cpu" && word(self.status) == b"disabled";
+        (waits || is_of_use(self.node)) && self.above.iter().all(is_of_use)
+    }
+
+    /// True for nodes right in one of this name.
+    pub fn is_in(&self, name: &[u8]) -> bool {
+        self.above.last().is_some_and(|above| above.name == name)
+    }
+
     /// The addresses and sizes of its registers, as the processors have them: each bus on the way shifts them (specification, 2.3.8).
     /// Those that processors don't reach are left out.
     pub fn ranges(&self) -> impl Iterator<Item = Range<u64>> {
@@ -444,6 +452,16 @@ mod tests {
         tree.begin("sensor");
         tree.property("reg", &cells(&[0x7e00_0010, 8]));
         tree.property("status", b"disabled\0");
+        tree.begin("part");
+        tree.cell(2);
+        tree.cell(2);
+        tree.begin("cpu");
+        tree.property("device_type", b"cpu\0");
+        tree.property("status", b"disabled\0");
+        tree.cell(2);
+        tree.begin("broken");
+        tree.property("device_type", b"cpu\0");
+        tree.property("status", b"fail\0");
         tree.cell(2);
         tree.cell(2);
         tree.cell(2);
@@ -458,7 +476,10 @@ mod tests {
         let line = alloc::vec![(0xfe20_1000, 0xfe20_1200), (0x1_ff84_1000, 0x1_ff84_2000)];
         assert_eq!(found[0], (b"line".to_vec(), true, line), "the third is not on the bus");
         assert_eq!(found[1], (b"deep".to_vec(), true, alloc::vec![(0xfe00_0010, 0xfe00_0018)]));
-        assert_eq!(found[3], (b"sensor".to_vec(), false, Vec::new()));
+        assert_eq!(found[3], (b"part".to_vec(), false, Vec::new()), "in one that is of no use");
+        assert_eq!(found[4], (b"sensor".to_vec(), false, Vec::new()));
+        let cores = [(&found[5].0[..], found[5].1), (&found[6].0[..], found[6].1)];
+        assert_eq!(cores, [(&b"cpu"[..], true), (b"broken", false)], "one waits to be started");
     }
 
     #[test]

@@ -116,6 +116,9 @@ impl Parts {
             } else if node.is("virtio,mmio") && first.start >= devices.start && first.end <= devices.end {
                 parts.virtio.extend(core::iter::once(first.start));
             }
+            if node.is_in(b"reserved-memory") {
+                parts.taken.extend(node.ranges());
+            }
             own(node, &first);
         });
         walked.map_err(PartsError::Tree)?;

@@ -1,6 +1,6 @@
 //! The parts of a machine, from device trees that are written here.
 
-use solo_bare::board::{Board, Conduit, Model};
+use solo_bare::board::{Board, BoardModel, Conduit};
 use solo_bare::devicetree::{DeviceTree, DeviceTreeError};
 use solo_bare::parts::PartsError;
 
@@ -46,10 +46,14 @@ fn flat(root: &Node, reserved: &[[u64; 2]]) -> Vec<u8> {
     [header, table, structure, strings].concat()
 }
 
+/// The cells of addresses and sizes in a node.
+fn sizes(address: u32, size: u32) -> Vec<(&'static str, Vec<u8>)> {
+    vec![("#address-cells", cells(&[address])), ("#size-cells", cells(&[size]))]
+}
+
 /// What QEMU's board has, as far as it matters here.
 fn virt(cores: u32) -> Node {
     let cpu = |number| Node("cpu", vec![("device_type", word("cpu")), ("reg", cells(&[number]))], vec![]);
-    let sizes = |address, size| vec![("#address-cells", cells(&[address])), ("#size-cells", cells(&[size]))];
     let parts = vec![
         Node(
             "memory@40000000",
@@ -106,7 +110,6 @@ fn virt(cores: u32) -> Node {
 /// What a Raspberry Pi 4 of 4 GiB has, as its firmware fills the tree in.
 fn pi() -> Node {
     let cpu = |number| Node("cpu", vec![("device_type", word("cpu")), ("reg", cells(&[number]))], vec![]);
-    let sizes = |address, size| vec![("#address-cells", cells(&[address])), ("#size-cells", cells(&[size]))];
     let buses = [0x7e00_0000, 0, 0xfe00_0000, 0x180_0000, 0x4000_0000, 0, 0xff80_0000, 0x80_0000];
     let part = |name, compatible, registers: &[u32]| {
         Node(name, vec![("compatible", word(compatible)), ("reg", cells(registers))], vec![])
@@ -134,17 +137,17 @@ fn pi() -> Node {
 }
 
 fn find(root: &Node, reserved: &[[u64; 2]]) -> Result<Board, PartsError> {
-    find_as(root, reserved, Model::Virt)
+    find_as(root, reserved, BoardModel::Virt)
 }
 
-fn find_as(root: &Node, reserved: &[[u64; 2]], model: Model) -> Result<Board, PartsError> {
+fn find_as(root: &Node, reserved: &[[u64; 2]], model: BoardModel) -> Result<Board, PartsError> {
     let bytes = flat(root, reserved);
     Board::find(&DeviceTree::new(&bytes).map_err(PartsError::Tree)?, model)
 }
 
 #[test]
 fn a_raspberry_pi_4_has_its_devices_where_its_buses_shift_them() {
-    let board = find_as(&pi(), &[[0, 0x1000]], Model::RaspberryPi4).unwrap();
+    let board = find_as(&pi(), &[[0, 0x1000]], BoardModel::RaspberryPi4).unwrap();
     assert_eq!(&*board.parts.cores, &[0, 1, 2, 3]);
     assert_eq!((board.distributor, board.interfaces.start), (0xff84_1000, 0xff84_2000));
     assert_eq!((board.serial, board.watchdog), (0xfe20_1000, 0xfe10_0000), "the first line is of no use");
@@ -152,9 +155,21 @@ fn a_raspberry_pi_4_has_its_devices_where_its_buses_shift_them() {
     assert_eq!((board.firmware, board.semihosting), (None, false));
     let memory: Vec<_> = board.parts.memory.iter().map(|piece| (piece.address, piece.size)).collect();
     assert_eq!(memory, [(0, 0x3b40_0000), (0x4000_0000, 0xbc00_0000)]);
+    // What the tree keeps from everybody is taken, as what its table keeps is.
+    let mut kept = pi();
+    let nodes = vec![
+        Node("firmware@3000000", vec![("reg", cells(&[0, 0x300_0000, 0x1000]))], vec![]),
+        Node("movable", vec![("size", cells(&[0x400_0000]))], vec![]),
+        Node("old@0", vec![("reg", cells(&[0, 0, 0x1000])), ("status", word("disabled"))], vec![]),
+    ];
+    let of_memory = [sizes(2, 1), vec![("ranges", vec![])]].concat();
+    kept.2.push(Node("reserved-memory", of_memory, nodes));
+    let taken = find_as(&kept, &[[0, 0x1000]], BoardModel::RaspberryPi4).unwrap().parts.taken;
+    let taken: Vec<_> = taken.iter().map(|piece| (piece.start, piece.end)).collect();
+    assert_eq!(taken, [(0x300_0000, 0x300_1000), (0, 0x1000)]);
     // An image for the one machine names what the other lacks.
     assert_eq!(find(&pi(), &[]), Err(PartsError::Without("GICv3")));
-    assert_eq!(find_as(&virt(2), &[], Model::RaspberryPi4), Err(PartsError::Without("GICv2")));
+    assert_eq!(find_as(&virt(2), &[], BoardModel::RaspberryPi4), Err(PartsError::Without("GICv2")));
 }
 
 #[test]
@@ -168,7 +183,7 @@ fn interrupts_of_counters_are_those_whose_numbers_follow_each_other() {
     ] {
         let mut tree = pi();
         tree.2[4].1[1].1 = cells(numbers);
-        let found = find_as(&tree, &[], Model::RaspberryPi4).unwrap().counters;
+        let found = find_as(&tree, &[], BoardModel::RaspberryPi4).unwrap().counters;
         assert_eq!(found, expected, "{numbers:?}");
     }
 }

@@ -13,6 +13,7 @@
 //! carries what was printed.
 #![forbid(unsafe_code)]
 
+mod bound;
 mod elf;
 mod error;
 mod host;
@@ -26,6 +27,7 @@ mod report;
 mod session;
 pub mod soak;
 
+pub use bound::bound;
 pub use error::{Missing, QemuError};
 pub use host::{Host, Image};
 pub use machine::{Accelerator, Board, Firmware, LocalApic, Machine};

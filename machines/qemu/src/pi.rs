@@ -38,7 +38,7 @@ pub fn files(image: &Image, modules: &[Module]) -> Result<[(&'static str, Vec<u8
 /// The device tree for QEMU's model, which has none of itself: a file for `-dtb`.
 ///
 /// # Errors
-/// Never, as far as is known.
+/// If the writer of trees refuses it, which what is written here gives it no reason for.
 pub fn tree() -> Result<Vec<u8>, QemuError> {
     write_tree().map_err(|error| QemuError::io("cannot write a device tree")(std::io::Error::other(error)))
 }

@@ -1,5 +1,6 @@
 //! One run of the emulator, within its time limit.
 
+use crate::bound::bound;
 use crate::error::{Missing, QemuError};
 use crate::host::{Host, Image};
 use crate::machine::{Accelerator, Board, Machine, Start};
@@ -17,9 +18,9 @@ use std::io::{ErrorKind, Read, Seek, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -197,14 +198,7 @@ impl Machine {
     ) -> Result<Emulator, QemuError> {
         let instruction_set = self.board.instruction_set();
         let emulator = Needs::of(instruction_set).emulator;
-        let mut command = match bound_to_us() {
-            true => {
-                let mut command = Command::new("setpriv");
-                command.args(["--pdeathsig", "KILL", "--", emulator]);
-                command
-            }
-            false => Command::new(emulator),
-        };
+        let mut command = bound(emulator);
         command.args(self.arguments(start));
         command.args(["-chardev", &format!("socket,id=monitor,fd={MONITOR_FD}"), "-mon", "chardev=monitor"]);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -253,18 +247,6 @@ fn unnamed(bytes: &[u8]) -> std::io::Result<File> {
     file.write_all(bytes)?;
     file.rewind()?;
     Ok(file)
-}
-
-/// True where `setpriv` can bind the emulator's life to ours; every Debian has it (util-linux). Without it, an emulator
-/// outlives a process that was killed by SIGKILL, until its time limit's end.
-fn bound_to_us() -> bool {
-    static KNOWN: LazyLock<bool> = LazyLock::new(|| {
-        let mut command = Command::new("setpriv");
-        command.args(["--pdeathsig", "KILL", "--", "true"]);
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        command.status().is_ok_and(|status| status.success())
-    });
-    *KNOWN
 }
 
 /// The instruction and flags of each core as the emulator's monitor tells them; empty where it no longer answers.

@@ -164,29 +164,31 @@ fn what_the_machine_did_not_do_is_told() {
     assert!(told.contains("9 requests to performance counters were refused"), "{told}");
 }
 
+/// What is said of a run whose first task ended before it, and why.
+fn of_one_that_ended(experiment: &Experiment, why: &str) -> solo_report::Verdict {
+    let end = EndedTask { task: TaskId(0), at: Instant::new(90), why: why.to_owned() };
+    let outcome = RunEnd {
+        end: Instant::new(100),
+        reason: EndReason::TimeOver,
+        stop_on: None,
+        shortfalls: Shortfalls::default(),
+        ended: vec![end],
+        heard: Vec::new(),
+        curves: Vec::new(),
+    };
+    let report = summarise(experiment, [], Instant::new(100)).with_outcome(&outcome);
+    solo_report::verdict::verdict(&report, None)
+}
+
 /// A thread that died is no thread whose deadlines hold, however early it died.
 #[test]
 fn a_task_that_ended_before_its_time_is_told_first_and_holds_nothing() {
     let (mut experiment, _) = solo();
-    let verdict = |experiment: &Experiment| {
-        let end = EndedTask { task: TaskId(0), at: Instant::new(90), why: "no memory".to_owned() };
-        let outcome = RunEnd {
-            end: Instant::new(100),
-            reason: EndReason::TimeOver,
-            stop_on: None,
-            shortfalls: Shortfalls::default(),
-            ended: vec![end],
-            heard: Vec::new(),
-            curves: Vec::new(),
-        };
-        let report = summarise(experiment, [], Instant::new(100)).with_outcome(&outcome);
-        solo_report::verdict::verdict(&report, None)
-    };
     for (class, held, hard_held) in
         [(TaskClass::Hard, false, false), (TaskClass::Soft, false, true), (TaskClass::BestEffort, true, true)]
     {
         experiment.tasks[0].class = class;
-        let told = verdict(&experiment);
+        let told = of_one_that_ended(&experiment, "no memory");
         assert_eq!((told.held, told.hard_held, told.ended_tasks), (held, hard_held, u64::from(!held)));
         let name = &experiment.tasks[0].name;
         let first = format!("{name} ended at 90.0 ns, and none of its later jobs was released: no memory.");
@@ -198,18 +200,7 @@ fn a_task_that_ended_before_its_time_is_told_first_and_holds_nothing() {
 #[test]
 fn why_a_task_ended_says_nothing_to_a_terminal() {
     let (experiment, _) = solo();
-    let end = EndedTask { task: TaskId(0), at: Instant::new(90), why: "red \u{1b}[31m\nand more".to_owned() };
-    let outcome = RunEnd {
-        end: Instant::new(100),
-        reason: EndReason::TimeOver,
-        stop_on: None,
-        shortfalls: Shortfalls::default(),
-        ended: vec![end],
-        heard: Vec::new(),
-        curves: Vec::new(),
-    };
-    let report = summarise(&experiment, [], Instant::new(100)).with_outcome(&outcome);
-    let told = solo_report::verdict::verdict(&report, None);
+    let told = of_one_that_ended(&experiment, "red \u{1b}[31m\nand more");
     assert!(told.lines[0].ends_with("released: red \\u{1b}[31m\\nand more."), "{:?}", told.lines);
     assert!(told.lines.iter().all(|line| !line.contains(solo_model::text::is_hidden)), "{:?}", told.lines);
 }

@@ -4,7 +4,7 @@
 use crate::port::MODEL;
 use crate::port::arch::{Arm64, firmware, semihosting};
 use core::sync::atomic::{AtomicU64, Ordering};
-use solo_bare::board::{Board, Model};
+use solo_bare::board::{Board, BoardModel};
 use solo_bare::isa::Isa;
 use solo_bare::mmio::Registers;
 use solo_bare::outcome::ImageExit;
@@ -23,7 +23,7 @@ const BAUD: u32 = 115_200;
 /// Text goes to the board's serial line from here on, frames to the host where one answers.
 pub fn prepare(board: &Board) {
     SERIAL.store(board.serial, Ordering::Relaxed);
-    if let (Model::RaspberryPi4, Some(line)) = (MODEL, serial()) {
+    if let (BoardModel::RaspberryPi4, Some(line)) = (MODEL, serial()) {
         pl011::prepare(line, PI_CLOCK_HZ, BAUD);
     }
     if board.semihosting {

@@ -18,7 +18,7 @@ use alloc::vec::Vec;
 use arch::registers;
 use core::arch::asm;
 use core::panic::PanicInfo;
-use solo_bare::board::{Board, Model};
+use solo_bare::board::{Board, BoardModel};
 use solo_bare::context::Context;
 use solo_bare::devicetree::DeviceTree;
 use solo_bare::frame::{Controller, InstructionSet};
@@ -34,7 +34,7 @@ core::arch::global_asm!(
     include_str!("entry.s"),
     ram = const MODEL.ram().start,
     devices = const MODEL.devices().start,
-    is_virt = const matches!(MODEL, Model::Virt) as u8,
+    is_virt = const matches!(MODEL, BoardModel::Virt) as u8,
 );
 #[cfg(solo_board = "raspberry-pi-4")]
 core::arch::global_asm!(include_str!("raspberry_pi_4/park.s"));
@@ -46,7 +46,8 @@ unsafe extern "C" {
 static SHARED: Shared<Arm64> = Shared::new();
 
 /// The machine that this image is for: `SOLO_BOARD` when it was built.
-const MODEL: Model = if cfg!(solo_board = "raspberry-pi-4") { Model::RaspberryPi4 } else { Model::Virt };
+const MODEL: BoardModel =
+    if cfg!(solo_board = "raspberry-pi-4") { BoardModel::RaspberryPi4 } else { BoardModel::Virt };
 
 /// Where the entry code leads the boot core.
 #[unsafe(no_mangle)]
@@ -154,8 +155,8 @@ impl Port for Arm64 {
 
     fn controller() -> Controller {
         match MODEL {
-            Model::Virt => Controller::Gic3,
-            Model::RaspberryPi4 => Controller::Gic2,
+            BoardModel::Virt => Controller::Gic3,
+            BoardModel::RaspberryPi4 => Controller::Gic2,
         }
     }
 }

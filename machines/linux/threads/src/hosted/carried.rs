@@ -12,13 +12,13 @@ pub struct Carried {
     /// How often a thread was chosen.
     pub chosen: u64,
     /// How often it had lost its core again before Linux ran it.
-    pub never: u64,
+    pub taken_back: u64,
     /// From the decision until the thread was on a CPU: the middle.
     pub p50: Duration,
     /// What 99 % of them did not exceed.
     pub p99: Duration,
     /// The longest.
-    pub most: Duration,
+    pub max: Duration,
     /// For how long threads were chosen, all of them together.
     pub granted: Duration,
     /// Of this, for how long they were on no CPU.
@@ -45,7 +45,7 @@ impl Carried {
                 let first = on.partition_point(|&(_, left)| left <= from);
                 match on.get(first).map(|&(came, _)| came.saturating_sub(from)) {
                     Some(lag) if from + lag < until => lags.push(lag),
-                    _ => carried.never += 1,
+                    _ => carried.taken_back += 1,
                 }
             }
             let length = |spans: &Spans| spans.iter().map(|(from, until)| until - from).sum::<u64>();
@@ -57,9 +57,9 @@ impl Carried {
         lags.sort_unstable();
         let at =
             |per_mille: usize| lags.get((lags.len() * per_mille / 1000).min(lags.len().saturating_sub(1)));
-        let [p50, p99, most] =
+        let [p50, p99, max] =
             [500, 990, 1000].map(|per_mille| Duration::new(at(per_mille).copied().unwrap_or(0)));
-        Self { p50, p99, most, ..carried }
+        Self { p50, p99, max, ..carried }
     }
 }
 
@@ -143,8 +143,8 @@ mod tests {
             [Task::new("t", TaskClass::Hard, release), Task::new("be", TaskClass::BestEffort, release)];
         let followed = [followed.clone(), followed].concat();
         let carried = Carried::of(&records, &tasks, &followed, Instant::new(100));
-        assert_eq!((carried.chosen, carried.never), (3, 1));
-        assert_eq!((carried.p50.get(), carried.most.get()), (3, 3));
+        assert_eq!((carried.chosen, carried.taken_back), (3, 1));
+        assert_eq!((carried.p50.get(), carried.max.get()), (3, 3));
         let times = [carried.granted, carried.missing, carried.unchosen].map(Duration::get);
         assert_eq!(times, [65, 18, 5]);
     }
