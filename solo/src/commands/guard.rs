@@ -26,7 +26,7 @@ use live::Board;
 use minder::{Minder, Silence};
 use program::Program;
 use solo_guard::groups::GroupsHeld;
-use solo_guard::occupier::{Budgets, Held, Live, OccupierError, hold};
+use solo_guard::occupier::{Budgets, Held, Live, OccupierError, Progress, hold};
 use solo_guard::{Group, Guard, GuardError, Machine, Restored, Setting, restore};
 use solo_model::isolation::Budget;
 use solo_model::text::{Printable, counted};
@@ -169,7 +169,7 @@ fn held(options: &HoldArgs) -> Result<Exit, Failure> {
     let listener = Listener::bind(&folder)?;
     let mut doubts = change(&mut guard, &changes);
     let keeper = wishes.holds_cpus().then(|| Keeper::choose(options.back_end)).transpose()?;
-    let board = Board::make(&folder, &wishes.names())?;
+    let board = Board::make::<Progress>(&folder, &wishes.names())?;
     let session = Session::new(&wishes, options, (listener, board), keeper.as_ref());
     let (ended, groups, restored) = match &wishes.groups {
         Some(groups) => with_groups(session, groups, guard, &folder)?,
@@ -295,7 +295,7 @@ struct Session<'o> {
     options: &'o HoldArgs,
     listener: Listener,
     /// Where watches read how far budgets have come.
-    board: Board,
+    board: Board<4>,
     /// Where CPUs are held.
     keeper: Option<&'o Keeper>,
     groups: Option<GroupsAtWork>,
@@ -308,7 +308,7 @@ impl<'o> Session<'o> {
     fn new(
         wishes: &'o Wishes,
         options: &'o HoldArgs,
-        (listener, board): (Listener, Board),
+        (listener, board): (Listener, Board<4>),
         keeper: Option<&'o Keeper>,
     ) -> Self {
         Self { wishes, options, listener, board, keeper, groups: None, program: Ok(None), service: None }

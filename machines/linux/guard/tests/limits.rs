@@ -565,6 +565,30 @@ fn where_nothing_counts_nothing_is_said_of_a_rate() {
     );
 }
 
+/// Who watches sees the rate of the last second, and no number where there is none.
+#[test]
+fn a_watch_sees_the_rate_of_the_last_interval_and_no_limit_that_does_not_stand() {
+    let world = World::new();
+    let plan = world.plan(&[(1, 100 * MIB), (3, 10 * MIB)]).unwrap();
+    let (resctrl, mut guard) = (world.kernel.resctrl(), world.guard());
+    let mut watch = set(&plan, &resctrl, &mut guard, at(0)).unwrap();
+    let mut seen = |second: u64, says: &str| {
+        world.kernel.moved("solo-guard-77-cpu1", says);
+        watch.look(at(second * 1000));
+        let rows: Vec<_> = watch.progress().map(|one| (one.limit, one.rate, one.above)).collect();
+        assert_eq!(rows.len(), 2);
+        (rows[0], rows[1])
+    };
+    let mib = |mib: u64| Some(Bandwidth::new(mib * MIB));
+    assert_eq!(seen(0, &after(0)), ((mib(100), None, 0), (mib(10), None, 0)));
+    assert_eq!(seen(1, &after(90)), ((mib(100), mib(90), 0), (mib(10), mib(0), 0)));
+    assert_eq!(seen(2, &after(240)).0, (mib(100), mib(150), 1));
+    assert_eq!(seen(3, "Unavailable\n").0, (mib(100), None, 1), "the rate before is not this one");
+    assert_eq!(seen(4, &after(300)).0, (mib(100), None, 1), "a gap is no rate");
+    world.kernel.put("solo-guard-77-cpu1/schemata", "    MB:0=9000;1=100\n    L3:0=ff;1=fff\n");
+    assert_eq!(seen(5, &after(310)), ((None, mib(10), 1), (mib(10), mib(0), 0)));
+}
+
 #[test]
 fn what_others_change_meanwhile_is_told_and_left_to_them() {
     let world = World::new();

@@ -5,6 +5,7 @@ mod answer;
 mod tests;
 
 use super::control::Listener;
+use super::live::Board;
 use super::minder::{Minder, Silence};
 use super::program::Program;
 use super::wishes::{duration, regulation_of};
@@ -15,7 +16,7 @@ use crate::exit::{Exit, Failure};
 use crate::service::Service;
 use crate::{interrupt, output, rights};
 use answer::Answer;
-use solo_guard::limits::{LimitError, Plan, Resctrl, limits_of, set};
+use solo_guard::limits::{LimitError, LimitProgress, Plan, Resctrl, limits_of, set};
 use solo_guard::{Actuator, Guard, Machine, Restored};
 use solo_model::text::Printable;
 use solo_model::{Bandwidth, CoreId, Duration};
@@ -52,9 +53,10 @@ pub(super) fn limit(options: &HoldArgs, root: &Path) -> Result<Exit, Failure> {
     }
     let plan = plan()?;
     let listener = Listener::bind(&folder)?;
+    let board = Board::make::<LimitProgress>(&folder, &names(&plan))?;
     let minder = Minder::start(&folder, Silence::Waited)?;
     let attending = Attending { options, plan: &plan, listener, time: wishes.time };
-    let held = hold(&plan, &resctrl, guard, attending, &|| minder.alive());
+    let held = hold((&plan, &resctrl), guard, attending, board, &|| minder.alive());
     minder.end();
     let (answer, restored, status) = held?;
     show(&answer, &restored, options)?;
@@ -66,13 +68,18 @@ pub(super) fn limit(options: &HoldArgs, root: &Path) -> Result<Exit, Failure> {
     })
 }
 
+/// What limits are called where watches read how far they have come.
+fn names(plan: &Plan) -> Vec<String> {
+    plan.limits().iter().map(|limit| format!("cpu{}", limit.core.0)).collect()
+}
+
 /// Sets limits, reads what was counted until the end, and puts everything back. The thread that does so keeps its rights; another one
 /// attends to the program.
 fn hold<A: Actuator>(
-    plan: &Plan,
-    resctrl: &Resctrl,
+    (plan, resctrl): (&Plan, &Resctrl),
     mut guard: Guard<A>,
     attending: Attending<'_>,
+    mut board: Board<3>,
     alive: &dyn Fn(),
 ) -> Result<(Answer, Restored, Option<u8>), Failure> {
     let begun = Instant::now();
@@ -83,6 +90,7 @@ fn hold<A: Actuator>(
         while !thread.is_finished() {
             alive();
             watch.look(now());
+            board.write(watch.progress());
             std::thread::sleep(EACH);
         }
         thread.join()

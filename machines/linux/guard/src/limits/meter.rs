@@ -44,6 +44,8 @@ struct Row {
     above: u64,
     bytes: u64,
     span: Duration,
+    /// The rate of the interval that ended last: nothing where that is not known.
+    last: Option<Bandwidth>,
     most: Bandwidth,
     changed: Option<LimitDoubt>,
 }
@@ -66,6 +68,17 @@ pub struct LimitTally {
     /// The highest one.
     pub most: Option<Bandwidth>,
     /// Those above the limit.
+    pub above: u64,
+}
+
+/// How far a limit has come, for those who watch.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LimitProgress {
+    /// The limit; nothing once the group or its CPU is not as it was set.
+    pub limit: Option<Bandwidth>,
+    /// The rate of the interval that ended last; nothing where that is not known.
+    pub rate: Option<Bandwidth>,
+    /// Intervals above the limit until now.
     pub above: u64,
 }
 
@@ -98,6 +111,15 @@ impl<'p> Watch<'p> {
         if now.saturating_sub(self.looked) >= Self::EACH {
             self.read(now);
         }
+    }
+
+    /// How far all limits have come, the lowest CPU first. What was not set as asked, and what was changed since, is no limit.
+    pub fn progress(&self) -> impl Iterator<Item = LimitProgress> + '_ {
+        self.rows.iter().map(|row| LimitProgress {
+            limit: row.stands(&self.doubts).then(|| row.limit.rate()),
+            rate: row.last,
+            above: row.above,
+        })
     }
 
     /// What became of all limits until now, the lowest CPU first, and what there is to say of them.
@@ -157,6 +179,7 @@ impl Row {
             above: 0,
             bytes: 0,
             span: Duration::ZERO,
+            last: None,
             most: Bandwidth::ZERO,
             changed: None,
         }
@@ -165,6 +188,7 @@ impl Row {
     /// Takes a reading in. A rate is made of two numbers in a row only.
     fn take(&mut self, counted: Option<Counted>, now: Duration) {
         let before = self.before.take();
+        self.last = None;
         let Some(counted) = counted else { return };
         self.is_uncounted = false;
         self.readings += 1;
@@ -187,6 +211,7 @@ impl Row {
         self.intervals += 1;
         self.bytes = self.bytes.saturating_add(more);
         self.span = self.span.saturating_add(span);
+        self.last = Some(rate);
         self.most = self.most.max(rate);
         self.above += u64::from(rate > self.limit.rate());
     }
@@ -211,16 +236,21 @@ impl Row {
         doubts
     }
 
-    fn tally(&self, doubts: &[LimitDoubt]) -> LimitTally {
+    /// Whether it was set as asked and is so still: neither these doubts nor what was seen since speak against it.
+    fn stands(&self, doubts: &[LimitDoubt]) -> bool {
         let own = self.limit.core;
         let fell = |doubt: &LimitDoubt| match doubt {
             LimitDoubt::Otherwise { core, .. } | LimitDoubt::Changed { core, .. } => *core == own,
             _ => false,
         };
+        self.changed.is_none() && !doubts.iter().any(fell)
+    }
+
+    fn tally(&self, doubts: &[LimitDoubt]) -> LimitTally {
         let is_known = self.intervals > 0;
         LimitTally {
             limit: self.limit.clone(),
-            stood: !doubts.iter().any(fell),
+            stood: self.stands(doubts),
             intervals: self.intervals,
             unknown: self.unknown,
             backwards: self.backwards,

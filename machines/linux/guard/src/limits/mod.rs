@@ -20,7 +20,7 @@ mod session;
 
 pub use budgets::limits_of;
 pub use error::{LimitDoubt, LimitError};
-pub use meter::{LimitTally, Watch};
+pub use meter::{LimitProgress, LimitTally, Watch};
 pub use plan::{Limit, Plan};
 pub use resctrl::Resctrl;
 pub use session::set;

@@ -3,6 +3,7 @@
 //! ```text
 //! /run/solo-guard/live/cpu1/{budget,events,exceeded_periods,stopped_ns}
 //! /run/solo-guard/live/program/...
+//! /run/solo-guard/live/cpu2/{limit,rate,intervals_above}            back end mba
 //! ```
 //! A guard that ends takes them away: its columns are absent from then on. One that begins later is not seen.
 
@@ -22,6 +23,9 @@ pub(super) fn find(files: &dyn Files) -> Option<Box<dyn MonitoringModule>> {
             ("events", "events", Kind::Sum, "events in the periods that have ended"),
             ("stopped_ns", "stopped_ns", Kind::Sum, "how long it was stopped in them"),
             ("exceeded_periods", "exceeded_periods", Kind::Sum, "periods with more events than allowed"),
+            ("limit", "limit_bytes_per_s", Kind::Level, "bandwidth to which the processor limits it"),
+            ("rate", "rate_bytes_per_s", Kind::Level, "bandwidth that was counted in the last second"),
+            ("intervals_above", "intervals_above", Kind::Sum, "seconds in which it was above its limit"),
         ];
         for (file, column, kind, meaning) in kinds {
             let path = format!("{ROOT}/{whose}/{file}");

@@ -9,6 +9,7 @@ use clap::Parser;
 use kernel::Kernel;
 use solo_guard::limits::{Limit, LimitDoubt, LimitTally};
 use solo_guard::{Fate, Group, Setting};
+use solo_perf::files::Host;
 use solo_report::table::Style;
 use tempfile::TempDir;
 
@@ -41,9 +42,60 @@ fn held(words: &[&str], meanwhile: &dyn Fn(&Kernel)) -> (Answer, Restored, Optio
     let listener = Listener::bind(state.path()).unwrap();
     let time = understand(&options).unwrap().time;
     let attending = Attending { options: &options, plan: &plan, listener, time };
-    let told = hold(&plan, &resctrl, guard, attending, &|| meanwhile(&kernel)).unwrap();
+    let board = Board::make::<LimitProgress>(state.path(), &names(&plan)).unwrap();
+    let told = hold((&plan, &resctrl), guard, attending, board, &|| meanwhile(&kernel)).unwrap();
     assert_eq!(kernel.all(), before);
+    assert!(!state.path().join("live").exists(), "a guard that has ended shows nothing");
     told
+}
+
+/// `solo top -V guard` and `solo serve -V guard` read these columns: the rate of the last second stands beside the limit.
+#[test]
+fn a_watch_shows_rates_beside_limits_until_the_guard_ends() {
+    let (kernel, _root, state) = world();
+    let options = options(&["-b", "1=800MiB/s", "-b", "2=300MiB/s", "--time", "1300ms"]);
+    let (plan, resctrl) = (plan(&kernel, &options), kernel.resctrl());
+    // Where a watch looks, below a root of its own.
+    let machine = Host::below(state.path());
+    let folder = state.path().join("run/solo-guard");
+    std::fs::create_dir_all(&folder).unwrap();
+    let guard = Guard::start(state.path(), kernel.clone()).unwrap().0;
+    let listener = Listener::bind(&folder).unwrap();
+    let attending =
+        Attending { options: &options, plan: &plan, listener, time: understand(&options).unwrap().time };
+    let board = Board::make::<LimitProgress>(&folder, &names(&plan)).unwrap();
+    let begun = Instant::now();
+    let entry = solo_watch::modules::entries().find(|entry| entry.name == "guard").unwrap();
+    let find = || {
+        let mut modules = solo_watch::Modules::none();
+        modules.add((entry.find)(&machine)?);
+        Some(modules)
+    };
+    let rows = std::cell::RefCell::new(Vec::new());
+    let meanwhile = || {
+        kernel.moved("solo-guard-77-cpu1", format!("{}\n", kernel::BEGUN + 100 * MIB));
+        let Some(mut modules) = find() else { return };
+        let at = solo_model::Instant::new(u64::try_from(begun.elapsed().as_nanos()).unwrap());
+        let values = modules.sample(at, &machine, &|_| None);
+        rows.borrow_mut().push(modules.columns().iter().cloned().zip(values).collect::<Vec<_>>());
+    };
+    hold((&plan, &resctrl), guard, attending, board, &meanwhile).unwrap();
+    assert!(find().is_none(), "a guard that has ended shows nothing");
+    let rows = rows.into_inner();
+    let of = |row: &[(String, Option<i64>)], column: &str| {
+        row.iter().find(|(name, _)| name == column).unwrap_or_else(|| panic!("{column}: {row:?}")).1
+    };
+    let first = &rows[1];
+    assert_eq!(of(first, "guard_cpu1_limit_bytes_per_s"), i64::try_from(800 * MIB).ok());
+    assert_eq!(of(first, "guard_cpu2_limit_bytes_per_s"), i64::try_from(300 * MIB).ok());
+    assert_eq!(of(first, "guard_cpu1_rate_bytes_per_s"), None, "no second is over");
+    let last = rows.last().unwrap();
+    // 100 MiB in the second that ended last, which may have been a little longer.
+    let rate = of(last, "guard_cpu1_rate_bytes_per_s").unwrap();
+    let mib = i64::try_from(MIB).unwrap();
+    assert!(rate > 10 * mib && rate <= 100 * mib, "{rate}");
+    assert_eq!(of(last, "guard_cpu2_rate_bytes_per_s"), Some(0));
+    of(last, "guard_cpu1_intervals_above");
 }
 
 #[test]
@@ -99,7 +151,8 @@ fn what_stops_halfway_is_put_back() {
     let guard = Guard::start(state.path(), Machine::below(root.path()).unwrap()).unwrap().0;
     let listener = Listener::bind(state.path()).unwrap();
     let attending = Attending { options: &options, plan: &plan, listener, time: None };
-    let failure = hold(&plan, &resctrl, guard, attending, &|| {}).map(drop).unwrap_err().to_string();
+    let board = Board::make::<LimitProgress>(state.path(), &names(&plan)).unwrap();
+    let failure = hold((&plan, &resctrl), guard, attending, board, &|| {}).map(drop).unwrap_err().to_string();
     assert!(failure.contains("/sys/fs/resctrl/solo-guard-77-cpu1/schemata is to be"), "{failure}");
     assert_eq!(kernel.all(), before);
     assert!(!kernel.file("solo-guard-77-cpu1").exists());
