@@ -626,3 +626,52 @@ fn a_limit_is_set_and_put_back_where_the_processor_has_one() {
     let group = answer["cores"][0]["group"].as_str().unwrap();
     assert!(!Path::new("/sys/fs/resctrl").join(&group[1..]).exists());
 }
+
+/// A minder, and the process whose guard it takes it for: one that says nothing.
+struct Minded {
+    silent: Child,
+    minder: Child,
+}
+
+impl Minded {
+    fn start(state: &Path, patience: &[&str]) -> Self {
+        let silent = Command::new("sleep").arg("60").spawn().unwrap();
+        let mut command = solo();
+        command.args(["guard", "mind", &silent.id().to_string(), "--state"]).arg(state).args(patience);
+        let minder = command.stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        Self { silent, minder }
+    }
+
+    /// Closes its line, as the guard's end does; returns its status and words.
+    fn hang_up(mut self) -> (Option<i32>, String) {
+        drop(self.minder.stdin.take());
+        let output = self.minder.wait_with_output().unwrap();
+        let _ = self.silent.kill();
+        self.silent.wait().unwrap();
+        (output.status.code(), said(&output))
+    }
+}
+
+/// Nobody waits for a guard of limits that stands still, so its minder waits for it; that of a guard that freezes ends it.
+#[test]
+fn a_patient_minder_ends_no_guard_that_is_silent() {
+    let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+    let mut patient = Minded::start(folders[0].path(), &["--patient"]);
+    let mut other = Minded::start(folders[1].path(), &[]);
+    let begun = std::time::Instant::now();
+    while other.silent.try_wait().unwrap().is_none() && begun.elapsed() < Duration::from_secs(20) {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let ended = begun.elapsed();
+    assert!(ended > Duration::from_secs(4) && ended < Duration::from_secs(15), "{ended:?}");
+    // The patient one began to wait sooner, and has had two seconds more.
+    std::thread::sleep(Duration::from_secs(2));
+    assert!(patient.silent.try_wait().unwrap().is_none(), "who is silent goes on");
+    assert!(patient.minder.try_wait().unwrap().is_none(), "and is minded");
+    let (status, words) = other.hang_up();
+    assert_eq!(status, Some(0), "{words}");
+    assert!(words.contains("has stood still for five seconds: it is ended"), "{words}");
+    let begun = std::time::Instant::now();
+    assert_eq!(patient.hang_up(), (Some(0), String::new()));
+    assert!(begun.elapsed() < Duration::from_secs(4), "it heard of the end at once");
+}
