@@ -4,8 +4,8 @@
 mod common;
 
 use common::{
-    BUS, GO, NEXT, against_the_order, compute, experiment, host, jobs, lock, ms, once, pair, periodic,
-    signal, unfinished,
+    BUS, GO, NEXT, SECTIONS, against_the_order, compute, experiment, host, inverts, jobs, lock, ms, once,
+    pair, periodic, sections, signal, unfinished,
 };
 use solo_model::experiment::End;
 use solo_model::fixtures::chip;
@@ -74,6 +74,22 @@ fn locks_keep_their_protocols_under_any_criterion() {
             let (middle, high) = (jobs(&ran.records, 1)[0], jobs(&ran.records, 2)[0]);
             assert_eq!(high.finish > middle.finish, inverts, "{criterion:?} {protocol:?}");
             one_at_a_time(&ran);
+        }
+    }
+}
+
+/// On two CPUs, too, where somebody may ask for a lock while another CPU's thread holds it.
+#[test]
+fn locks_keep_their_protocols_on_two_cpus() {
+    let Some((host, _alone)) = host() else { return };
+    if host.cpus.len() < 2 {
+        return println!("skipped: locks of a hosted kernel on two CPUs: one CPU");
+    }
+    for (protocol, is_asked, expected) in SECTIONS {
+        for criterion in [Criterion::StaticPriority, Criterion::Edf] {
+            let ran = ran(&sections(criterion, protocol, is_asked), &host);
+            let what = format!("{criterion:?} {protocol:?}, asked: {is_asked}");
+            assert_eq!(inverts(&ran.records), expected, "{what}");
         }
     }
 }

@@ -4,8 +4,8 @@
 mod common;
 
 use common::{
-    BUS, GO, NEXT, against_the_order, compute, experiment, host, jobs, lock, ms, once, pair, signal,
-    unfinished,
+    BUS, GO, NEXT, SECTIONS, against_the_order, compute, experiment, host, inverts, jobs, lock, ms, once,
+    pair, sections, signal, unfinished,
 };
 use solo_hal::Lack;
 use solo_model::experiment::End;
@@ -546,6 +546,27 @@ fn priorities_that_follow_ranks_raise_who_holds_a_lock() {
         assert_eq!(waits.count(), usize::from(!none), "{protocol:?}");
         assert!(top.start > low.start && top.finish < low.finish, "{top:?} {low:?}");
         assert_eq!(high.finish > middle.finish, inverts, "{protocol:?}");
+    }
+}
+
+/// A section on one of two CPUs: the two that are less urgent than its ceiling have one CPU between them until it is over, by priorities that stay
+/// and by those that follow ranks.
+#[test]
+fn a_ceiling_holds_on_two_cpus() {
+    let Some((host, _alone)) = host() else { return };
+    if host.cpus.len() < 2 {
+        return println!("skipped: ceilings on two CPUs: one CPU");
+    }
+    for (protocol, is_asked, expected) in SECTIONS {
+        let fixed = sections(Criterion::StaticPriority, protocol, is_asked);
+        assert_eq!(inverts(&ran(&fixed, &host).records), expected, "{protocol:?}, asked: {is_asked}");
+        let ranked = sections(Criterion::Edf, protocol, is_asked);
+        let domains = plane_domains(&ranked, &host, Priorities::RAISES).unwrap();
+        let plane = Priorities::new(&domains, &host).unwrap();
+        let key = |_: TaskId, deadline: Option<solo_model::Instant>| deadline.map_or(u64::MAX, |at| at.get());
+        let under = Under::Ranked(Ranking { plane: &plane, key: &key });
+        let ran = run(&ranked, &host, Options { under, counted: None }, &|| false).expect("it runs");
+        assert_eq!(inverts(&ran.records), expected, "by ranks: {protocol:?}, asked: {is_asked}");
     }
 }
 

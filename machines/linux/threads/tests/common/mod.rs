@@ -3,12 +3,12 @@
 
 use solo_model::experiment::End;
 use solo_model::fixtures::chip;
-use solo_model::record::UnfinishedRecord;
+use solo_model::record::{LockAction, UnfinishedRecord};
 use solo_model::task::Release;
 use solo_model::work::{Lock, LockProtocol, Span, Step, Work};
 use solo_model::{
-    CoreId, Criterion, Duration, Experiment, JobRecord, LockId, Policy, Record, Scope, Task, TaskClass,
-    TaskId,
+    CoreId, Criterion, Duration, Experiment, Instant, JobRecord, LockId, Policy, Record, Scope, Task,
+    TaskClass, TaskId,
 };
 use solo_threads::Host;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -16,6 +16,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 pub(crate) const BUS: LockId = LockId(0);
 pub(crate) const GO: LockId = LockId(1);
 pub(crate) const NEXT: LockId = LockId(2);
+pub(crate) const LAST: LockId = LockId(3);
 
 pub(crate) fn ms(n: u64) -> Duration {
     Duration::from_millis(n)
@@ -100,4 +101,83 @@ pub(crate) fn against_the_order(records: &[Record], tasks: u32, cpus: usize) -> 
     };
     let before = |late: &JobRecord| all.iter().filter(|job| waiting(late, job)).count();
     all.iter().map(|late| ((*late).clone(), before(late))).filter(|(_, before)| *before >= cpus).collect()
+}
+
+/// Sections on two CPUs, with what each protocol makes of them: whether `high` asks for the lock while `low` holds it, and whether `low` has to let both
+/// CPUs to less urgent ones. Inheritance raises where somebody asks, a ceiling where somebody may.
+pub(crate) const SECTIONS: [(LockProtocol, bool, bool); 6] = [
+    (LockProtocol::Plain, true, true),
+    (LockProtocol::Inheritance, true, false),
+    (LockProtocol::Ceiling, true, false),
+    (LockProtocol::Plain, false, true),
+    (LockProtocol::Inheritance, false, true),
+    (LockProtocol::Ceiling, false, false),
+];
+
+/// One of [`SECTIONS`] under global scheduling: `low` holds a lock that `high` uses, too, and two between them want a CPU each meanwhile, ten times as
+/// long as the section. Each task lets the next one go.
+pub(crate) fn sections(criterion: Criterion, protocol: LockProtocol, is_asked: bool) -> Experiment {
+    let rush = [Step::Release(NEXT), Step::Release(LAST)];
+    let section = |length| [Step::Acquire(BUS), compute(ms(length)), Step::Release(BUS)];
+    let low = match is_asked {
+        true => vec![Step::Acquire(BUS), Step::Release(GO), compute(ms(20)), Step::Release(BUS)],
+        false => {
+            let end = [compute(ms(20)), Step::Release(BUS), Step::Release(GO)];
+            [Step::Acquire(BUS)].into_iter().chain(rush.clone()).chain(end).collect()
+        }
+    };
+    let rush = rush.into_iter().filter(|_| is_asked);
+    let high = [Step::Acquire(GO)].into_iter().chain(rush).chain(section(1)).collect();
+    let between = |signal| vec![Step::Acquire(signal), compute(ms(200))];
+    let task = |name, priority: u32, steps| Task {
+        core: None,
+        deadline: Some(ms(u64::from(priority) * 1000)),
+        wcet: Some(ms(250)),
+        ..once(name, priority, steps)
+    };
+    let tasks = vec![
+        task("low", 9, low),
+        task("first", 5, between(NEXT)),
+        task("second", 6, between(LAST)),
+        task("high", 1, high),
+    ];
+    let policy = Policy::new(Scope::Global, criterion);
+    let mut experiment = Experiment::new("sections", chip(2), policy, tasks, End::Jobs(1));
+    experiment.locks = vec![lock("bus", protocol), signal("go"), signal("next"), signal("last")];
+    experiment
+}
+
+/// Whether `low` of [`sections`] gave its lock back only after one of the two had ended; whoever holds the lock is the only one, and the two did not wait
+/// for the section's end to begin: both CPUs were at work.
+pub(crate) fn inverts(records: &[Record]) -> bool {
+    let locks = || {
+        records.iter().filter_map(|record| if let Record::Lock(lock) = record { Some(lock) } else { None })
+    };
+    let mut holder = None;
+    for lock in locks().filter(|lock| lock.lock == BUS) {
+        match lock.action {
+            LockAction::Acquired | LockAction::Granted => assert_eq!(holder.replace(lock.task), None),
+            LockAction::Released => assert_eq!(holder.take(), Some(lock.task)),
+            LockAction::Waits | LockAction::Deadlock => {}
+        }
+    }
+    let end: Instant = locks()
+        .find(|lock| (lock.lock, lock.action) == (BUS, LockAction::Released))
+        .expect("low gives it back")
+        .at;
+    let is_begin = |lock: &&solo_model::record::LockRecord| {
+        [NEXT, LAST].contains(&lock.lock) && matches!(lock.action, LockAction::Acquired | LockAction::Granted)
+    };
+    assert!(locks().filter(is_begin).any(|lock| lock.at < end), "one of the two runs beside the section");
+    let [first, second, high] = [1, 2, 3].map(|task| jobs(records, task)[0]);
+    let inverts = end > first.finish.min(second.finish);
+    // Where nobody asked, `high` is told only after the section, by who is the last of all by then.
+    if locks().any(|lock| (lock.lock, lock.action) == (BUS, LockAction::Waits)) {
+        assert_eq!(
+            high.finish > first.finish.min(second.finish),
+            inverts,
+            "who waits for the lock waits for them"
+        );
+    }
+    inverts
 }
