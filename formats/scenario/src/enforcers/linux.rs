@@ -5,13 +5,29 @@ use crate::rt_app::{Ranks, Reservation};
 use solo_model::{CoreId, Duration, Experiment, TaskClass};
 use std::fmt::Write;
 
-/// A partition of processors for each core, and which task belongs where.
+/// What is said of groups that are partitions.
+const PARTITIONS: &str = "# SCHED_DEADLINE admits a thread that may run on all CPUs of its root domain: each group is one of its own. Where\n\
+    # cpuset.cpus.partition says `root invalid` afterwards, it is none: another group has the CPU, or the root of all groups would have none left.\n";
+
+/// A control group for each core, and which task belongs where. Linux admits no thread under SCHED_DEADLINE that may run on a part of its root
+/// domain only, so the groups of such threads are partitions; others are not, for these take a CPU from everybody else.
 pub(super) fn cpuset(experiment: &Experiment) -> Result<String, NotEnforceable> {
+    let reserves = matches!(Ranks::of(experiment), Ok(Ranks::Deadline));
+    let is_reserved = |core| {
+        let mut own = experiment.tasks.iter().filter(|task| task.core == Some(core));
+        reserves && own.any(|task| task.class != TaskClass::BestEffort)
+    };
     let mut text = String::from("echo +cpuset > /sys/fs/cgroup/cgroup.subtree_control\n");
+    if cores(experiment).into_iter().any(is_reserved) {
+        text += PARTITIONS;
+    }
     for core in cores(experiment) {
         let CoreId(number) = core;
         let group = format!("/sys/fs/cgroup/core{number}");
         let _ = writeln!(text, "mkdir {group}\necho {number} > {group}/cpuset.cpus");
+        if is_reserved(core) {
+            let _ = writeln!(text, "echo root > {group}/cpuset.cpus.partition");
+        }
         for task in experiment.tasks.iter().filter(|task| task.core == Some(core)) {
             let _ = writeln!(text, "# in {group}/cgroup.procs: {}", task.name);
         }

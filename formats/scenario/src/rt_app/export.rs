@@ -44,6 +44,17 @@ pub enum NotRtApp {
         /// The task.
         task: String,
     },
+    /// A period that Linux reserves no time in.
+    #[error(
+        "task `{task}`: its period is {period}, and SCHED_DEADLINE takes 100us to 4194304us (2^22; kernel.sched_deadline_period_min_us and _max_us, \
+         which this export leaves as they are)"
+    )]
+    ReservedPeriod {
+        /// The task.
+        task: String,
+        /// Its period.
+        period: Duration,
+    },
     /// A task that goes from core to core.
     #[error(
         "task `{task}`: this program writes no affinities that change from job to job: take `migrate` out"

@@ -10,6 +10,10 @@ use solo_model::{CoreId, CoreSet, Experiment};
 /// The shortest execution time that Linux reserves: `sched_runtime` is kept without its last ten bits.
 const SHORTEST: Duration = Duration::new(1 << 10);
 
+/// The periods that Linux reserves time in, unless `kernel.sched_deadline_period_min_us` and `_max_us` are changed: 100 us and 2^22 us.
+const PERIODS: std::ops::RangeInclusive<Duration> =
+    Duration::from_micros(100)..=Duration::from_micros(1 << 22);
+
 /// The three times of `sched_setattr`.
 pub(crate) struct Reservation {
     pub(crate) runtime: Duration,
@@ -34,6 +38,9 @@ impl Reservation {
         };
         if runtime > deadline || deadline > period {
             return Err(refused());
+        }
+        if !PERIODS.contains(&period) {
+            return Err(NotRtApp::ReservedPeriod { task: task.name.clone(), period });
         }
         Ok(Self { runtime, deadline, period })
     }

@@ -306,6 +306,30 @@ fn cpuset_and_chrt_have_the_cores_and_priorities() {
     );
 }
 
+/// Linux admits a thread to SCHED_DEADLINE that may run on all CPUs of its root domain: under EDF each core is a domain of its own. Nobody else loses a
+/// CPU to a partition.
+#[test]
+fn cpusets_of_reservations_are_partitions() {
+    let best_effort =
+        "[[task]]\nname = \"c\"\nclass = \"best-effort\"\ncore = 2\nwork = [{ compute = \"1ms\" }]\n";
+    let under = |policy| {
+        let text = head("p4080", policy) + &task("a", 0, "") + &task("b", 1, "") + best_effort;
+        export_plan(Enforcer::Cpuset, &experiment(&text)).unwrap()
+    };
+    let edf = under("P-EDF");
+    let partitions: Vec<(String, String)> =
+        echoes(&edf).into_iter().filter(|(path, _)| path.ends_with("cpuset.cpus.partition")).collect();
+    let root = |core| (format!("/sys/fs/cgroup/core{core}/cpuset.cpus.partition"), "root".to_owned());
+    assert_eq!(partitions, [0, 1].map(root), "{edf}");
+    // Without CPUs a group is no partition.
+    for core in [0, 1] {
+        let at = |file: &str| edf.find(&format!("> /sys/fs/cgroup/core{core}/{file}\n")).unwrap();
+        assert!(at("cpuset.cpus") < at("cpuset.cpus.partition"), "{edf}");
+    }
+    assert!(edf.contains("/sys/fs/cgroup/core2/cpuset.cpus") && edf.contains("root invalid"), "{edf}");
+    assert!(!under("P-RM").contains("partition"), "priorities need none");
+}
+
 fn one_reservation() -> Experiment {
     experiment(&(head("p4080", "P-EDF") + &task("it's", 0, "")))
 }
@@ -400,6 +424,19 @@ fn a_reservation_is_as_long_as_jobs_run_and_one_that_linux_takes() {
     };
     refused(&edf("p4080", "core = 1\ndeadline = \"12ms\""));
     refused(&edf("juno", "core = 2\ndeadline = \"8ms\""));
+    // Linux's own bounds of periods, unless its sysctls say something else.
+    let every = |period: &str| {
+        let task = format!("name = \"a\"\nclass = \"hard\"\ncore = 1\nperiod = \"{period}\"");
+        reserved(&(head("p4080", "P-EDF") + "[[task]]\n" + &task + "\nwork = [{ compute = \"20us\" }]\n"))
+    };
+    for (period, ns) in [("100us", 100_000), ("4194304us", 4_194_304_000)] {
+        assert_eq!(every(period).map(|times| times[2]), Ok(ns));
+    }
+    for period in ["99us", "4194305us", "10s"] {
+        let found = every(period).unwrap_err().to_string();
+        let bounds = "SCHED_DEADLINE takes 100us to 4194304us (2^22; kernel.sched_deadline_period_min_us";
+        assert!(found.starts_with("task `a`: its period is ") && found.contains(bounds), "{found}");
+    }
     let tiny = head("p4080", "P-EDF")
         + "[[task]]\nname = \"a\"\nclass = \"hard\"\ncore = 1\nperiod = \"1ms\"\nwork = [{ compute = \"100ns\" }]\n";
     assert_eq!(reserved(&tiny).map(|times| times[0]), Ok(1024), "kept without its last ten bits");
