@@ -224,8 +224,9 @@ fn groups_of_programs_that_are_placed_go_at_the_end_and_after_a_kill() {
         let place = |time: &str| {
             let words =
                 ["place", "--monitor", "occupancy", "--action", "report", "--every", "20ms", "--time", time];
-            machine
-                .start(&command(&[&words[..], &["--program", "sleep 60", "--program", "sleep 61"]].concat()))
+            machine.start(&command(
+                &[&words[..], &["--program", "exec sleep 60", "--program", "exec sleep 61"]].concat(),
+            ))
         };
         let groups = |child: &Child| [0, 1].map(|task| format!("solo-place-{}-{task}", child.id()));
         // Each program is in its own group.
