@@ -187,6 +187,7 @@ fn limits_of_a_guard_that_is_killed_are_put_back() {
         };
         let before = kill(Guard::start(machine));
         assert!(becomes(|| machine.seen() == before), "{:#?}", machine.seen());
+        assert!(!Path::new(STATE).join("live").exists(), "no watch shows limits that are gone");
         let (status, text) = ran(machine, &["guard", "--restore"]);
         assert_eq!((status, machine.seen() == before), (Some(0), true), "{text}");
 
@@ -249,6 +250,8 @@ fn groups_of_programs_that_are_placed_go_at_the_end_and_after_a_kill() {
         child.wait().unwrap();
         let left = machine.seen();
         assert!(own.iter().all(|group| left.contains_key(group)), "nobody is there to put it back: {left:?}");
+        // A group lists threads that live.
+        assert!(are_there(&own), "programs run on");
         let (status, text) = ran(machine, &["place", "--restore"]);
         for task in own
             .iter()

@@ -27,7 +27,7 @@ use minder::{Minder, Silence};
 use program::Program;
 use solo_guard::groups::GroupsHeld;
 use solo_guard::occupier::{Budgets, Held, Live, OccupierError, Progress, hold};
-use solo_guard::{Group, Guard, GuardError, Machine, Restored, Setting, restore};
+use solo_guard::{Group, Guard, GuardError, Machine, Restored, Setting, restore_and};
 use solo_model::isolation::Budget;
 use solo_model::text::{Printable, counted};
 use solo_model::{CoreId, Duration, Events};
@@ -104,11 +104,24 @@ fn while_held<T>(
     }
 }
 
+/// Puts back what an earlier guard has left in this folder, and takes away what it showed of its budgets, with what became of that.
+/// Waits for so long where somebody else holds the journal.
+fn restored(
+    folder: &Path,
+    machine: &Machine,
+    patience: std::time::Duration,
+) -> Result<(Restored, Result<(), Failure>), GuardError> {
+    let mut cleared = Ok(());
+    let restored =
+        while_held(patience, || restore_and(folder, machine.clone(), || cleared = live::clear(folder)))?;
+    Ok((restored, cleared))
+}
+
 /// `solo guard --restore`.
 fn put_back(options: &HoldArgs) -> Result<Exit, Failure> {
     let (folder, machine) = (options.state.folder()?, machine()?);
-    let restored = while_held(HELD, || restore(&folder, machine.clone())).map_err(|error| cannot(&error))?;
-    live::clear(&folder)?;
+    let (restored, cleared) = restored(&folder, &machine, HELD).map_err(|error| cannot(&error))?;
+    cleared?;
     output::text(&fates(&restored))?;
     Ok(if restored.is_whole() { Exit::Held } else { Exit::NotHeld })
 }
@@ -169,7 +182,7 @@ fn held(options: &HoldArgs) -> Result<Exit, Failure> {
     let listener = Listener::bind(&folder)?;
     let mut doubts = change(&mut guard, &changes);
     let keeper = wishes.holds_cpus().then(|| Keeper::choose(options.back_end)).transpose()?;
-    let board = Board::make::<Progress>(&folder, &wishes.names())?;
+    let board = Board::make(&folder, &wishes.names())?;
     let session = Session::new(&wishes, options, (listener, board), keeper.as_ref());
     let (ended, groups, restored) = match &wishes.groups {
         Some(groups) => with_groups(session, groups, guard, &folder)?,
@@ -295,7 +308,7 @@ struct Session<'o> {
     options: &'o HoldArgs,
     listener: Listener,
     /// Where watches read how far budgets have come.
-    board: Board<4>,
+    board: Board<Progress>,
     /// Where CPUs are held.
     keeper: Option<&'o Keeper>,
     groups: Option<GroupsAtWork>,
@@ -308,7 +321,7 @@ impl<'o> Session<'o> {
     fn new(
         wishes: &'o Wishes,
         options: &'o HoldArgs,
-        (listener, board): (Listener, Board<4>),
+        (listener, board): (Listener, Board<Progress>),
         keeper: Option<&'o Keeper>,
     ) -> Self {
         Self { wishes, options, listener, board, keeper, groups: None, program: Ok(None), service: None }

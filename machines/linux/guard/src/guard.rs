@@ -180,8 +180,21 @@ impl<A: Actuator> Drop for Guard<A> {
 ///
 /// # Errors
 /// As [`Guard::start`].
-pub fn restore<A: Actuator>(folder: &Path, mut actuator: A) -> Result<Restored, GuardError> {
+pub fn restore<A: Actuator>(folder: &Path, actuator: A) -> Result<Restored, GuardError> {
+    restore_and(folder, actuator, || {})
+}
+
+/// The same, and first, while no other guard can be at work in this folder, `also`: what a guard leaves beside its settings.
+///
+/// # Errors
+/// As [`Guard::start`]. Where the journal can't be opened or is held, `also` is not done.
+pub fn restore_and<A: Actuator>(
+    folder: &Path,
+    mut actuator: A,
+    also: impl FnOnce(),
+) -> Result<Restored, GuardError> {
     let (mut journal, past) = Journal::open(folder)?;
+    also();
     let boot = actuator.boot().map_err(GuardError::Journal)?;
     let restored = put_back_past(&mut actuator, &journal, past, &boot)?;
     journal.clear()?;

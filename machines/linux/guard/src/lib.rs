@@ -35,7 +35,7 @@ mod throttle;
 
 pub use actuator::{Actuator, Machine};
 pub use error::GuardError;
-pub use guard::{Guard, restore};
+pub use guard::{Guard, restore, restore_and};
 pub use journal::JOURNAL;
 pub use restored::{Fate, Restored};
 pub use seen::{Identity, Seen};

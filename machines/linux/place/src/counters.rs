@@ -36,11 +36,12 @@ pub(crate) fn resolved(
     let resolver = Resolver::new(files);
     let one = |set: &EventSet| {
         let ids: Vec<EventId> = set.iter().collect();
-        let mut text = ids.iter().map(|id| placing.platform.events.name(*id)).collect::<Vec<_>>().join(",");
-        if ids.is_empty() {
-            // Who asks for no event still has to be told how long tasks ran: the kernel's clock of a thread is a counter of its own.
-            "task_clock".clone_into(&mut text);
+        let mut asked: Vec<&str> = ids.iter().map(|id| placing.platform.events.name(*id)).collect();
+        if asked.is_empty() {
+            // A counter also tells how long tasks ran; where no event is asked for, the kernel's clock of a thread is that counter.
+            asked.push("task_clock");
         }
+        let text = asked.join(",");
         let failed = |why: String| PlaceError::Event { event: text.clone(), why };
         let events = parse_set(&text, names, resolver.layout()).map_err(|error| failed(error.to_string()))?;
         let groups = resolver.groups(&events, filter).map_err(|error| failed(error.to_string()))?;

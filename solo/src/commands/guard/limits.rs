@@ -53,7 +53,7 @@ pub(super) fn limit(options: &HoldArgs, root: &Path) -> Result<Exit, Failure> {
     }
     let plan = plan()?;
     let listener = Listener::bind(&folder)?;
-    let board = Board::make::<LimitProgress>(&folder, &names(&plan))?;
+    let board = Board::make(&folder, &names(&plan))?;
     let minder = Minder::start(&folder, Silence::Waited)?;
     let attending = Attending { options, plan: &plan, listener, time: wishes.time };
     let held = hold((&plan, &resctrl), guard, attending, board, &|| minder.alive());
@@ -79,7 +79,7 @@ fn hold<A: Actuator>(
     (plan, resctrl): (&Plan, &Resctrl),
     mut guard: Guard<A>,
     attending: Attending<'_>,
-    mut board: Board<3>,
+    mut board: Board<LimitProgress>,
     alive: &dyn Fn(),
 ) -> Result<(Answer, Restored, Option<u8>), Failure> {
     let begun = Instant::now();

@@ -6,6 +6,7 @@ use solo_guard::occupier::Progress;
 use solo_model::Bandwidth;
 use std::fs::{self, File};
 use std::io;
+use std::marker::PhantomData;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -14,33 +15,30 @@ use std::time::{Duration, Instant};
 const FOLDER: &str = "live";
 /// How often files are written.
 const EACH: Duration = Duration::from_millis(100);
-/// What stands in a file in place of a number that is not known: as long as one, and a watch reads no number in it.
-const UNKNOWN: &str = "             unknown";
-
-/// What is shown of a budget or of a limit, a file each, as `solo_watch` knows them.
-pub(super) trait Shown<const N: usize> {
-    /// The names of the files.
-    const FILES: [&'static str; N];
+/// What is shown of a budget or of a limit.
+pub(super) trait Shown {
+    /// The files, as `solo_watch` knows them.
+    const FILES: &'static [&'static str];
 
     /// What each says; nothing where that is not known.
-    fn numbers(&self) -> [Option<u64>; N];
+    fn numbers(&self) -> impl Iterator<Item = Option<u64>>;
 }
 
-impl Shown<4> for Progress {
-    const FILES: [&'static str; 4] = ["budget", "events", "exceeded_periods", "stopped_ns"];
+impl Shown for Progress {
+    const FILES: &'static [&'static str] = &["budget", "events", "exceeded_periods", "stopped_ns"];
 
-    fn numbers(&self) -> [Option<u64>; 4] {
+    fn numbers(&self) -> impl Iterator<Item = Option<u64>> {
         let Self { periods: _, events, reserved, stopped, exceeded } = *self;
-        [reserved, events, exceeded, stopped.get()].map(Some)
+        [reserved, events, exceeded, stopped.get()].map(Some).into_iter()
     }
 }
 
-impl Shown<3> for LimitProgress {
-    const FILES: [&'static str; 3] = ["limit", "rate", "intervals_above"];
+impl Shown for LimitProgress {
+    const FILES: &'static [&'static str] = &["limit", "rate", "intervals_above"];
 
-    fn numbers(&self) -> [Option<u64>; 3] {
+    fn numbers(&self) -> impl Iterator<Item = Option<u64>> {
         let Self { limit, rate, above } = *self;
-        [limit.map(Bandwidth::get), rate.map(Bandwidth::get), Some(above)]
+        [limit.map(Bandwidth::get), rate.map(Bandwidth::get), Some(above)].into_iter()
     }
 }
 
@@ -55,47 +53,47 @@ pub(super) fn clear(state: &Path) -> Result<(), Failure> {
     }
 }
 
-/// The files of all budgets or limits, `N` of each.
-pub(super) struct Board<const N: usize> {
+/// The files of all budgets or limits.
+pub(super) struct Board<S> {
     folder: PathBuf,
-    rows: Vec<[File; N]>,
+    rows: Vec<Vec<File>>,
     written: Option<Instant>,
+    shown: PhantomData<S>,
 }
 
-impl<const N: usize> Board<N> {
+impl<S: Shown> Board<S> {
     /// Files for those of these names, in the guard's folder; those of an earlier guard go.
-    pub(super) fn make<S: Shown<N>>(state: &Path, names: &[String]) -> Result<Self, Failure> {
+    pub(super) fn make(state: &Path, names: &[String]) -> Result<Self, Failure> {
         clear(state)?;
         let folder = state.join(FOLDER);
         let failed = |source| Failure::File { action: "write", path: folder.clone(), source };
-        let row = |name: &String| -> io::Result<[File; N]> {
+        let row = |name: &String| -> io::Result<Vec<File>> {
             let place = folder.join(name);
             fs::create_dir_all(&place)?;
-            let files = S::FILES.iter().map(|file| File::create_new(place.join(file)));
-            let files: Vec<File> = files.collect::<io::Result<_>>()?;
-            files.try_into().map_err(|_| io::Error::other("a file for each number"))
+            S::FILES.iter().map(|file| File::create_new(place.join(file))).collect()
         };
         let rows = names.iter().map(row).collect::<io::Result<_>>().map_err(failed)?;
-        Ok(Self { folder, rows, written: None })
+        Ok(Self { folder, rows, written: None, shown: PhantomData })
     }
 
     /// Writes where everybody is, a tenth of a second apart.
-    pub(super) fn write<S: Shown<N>>(&mut self, progress: impl Iterator<Item = S>) {
+    pub(super) fn write(&mut self, progress: impl Iterator<Item = S>) {
         if self.written.is_some_and(|written| written.elapsed() < EACH) {
             return;
         }
         self.written = Some(Instant::now());
         for (files, one) in self.rows.iter().zip(progress) {
             for (file, number) in files.iter().zip(one.numbers()) {
-                // Always as many digits: whoever reads meanwhile sees the number before or this one. A full disk keeps the number before.
-                let text = number.map_or_else(|| UNKNOWN.to_owned(), |number| format!("{number:020}"));
+                // Always as long: whoever reads meanwhile sees what was there before or this. A full disk keeps what was there before.
+                let text =
+                    number.map_or_else(|| format!("{:>20}", "unknown"), |number| format!("{number:020}"));
                 let _ = file.write_at(format!("{text}\n").as_bytes(), 0);
             }
         }
     }
 }
 
-impl<const N: usize> Drop for Board<N> {
+impl<S> Drop for Board<S> {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.folder);
     }

@@ -5,13 +5,13 @@
 //! has ended, it puts back what the journal says. Limits of bandwidth stay behind, too; nobody waits for a guard of theirs that stands still,
 //! so that one is not ended ([`Silence::Waited`]). A minder that is ended, too, leaves the journal to the next guard or `--restore`.
 
-use super::{cannot, machine, while_held};
+use super::{cannot, machine, restored};
 use crate::cli::MindArgs;
 use crate::exit::{Exit, Failure};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, kill_process, setsid};
-use solo_guard::{GuardError, restore};
+use solo_guard::GuardError;
 use std::io::Write;
 use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -103,9 +103,10 @@ pub(super) fn mind(args: &MindArgs) -> Result<Exit, Failure> {
     let folder = args.state.folder()?;
     wait(args.guard, args.patient);
     let machine = machine()?;
-    match while_held(HELD, || restore(&folder, machine.clone())) {
+    match restored(&folder, &machine, HELD) {
         // Where another guard is at work, it has put back what this one had left.
-        Ok(_) | Err(GuardError::Busy { .. }) => Ok(Exit::Held),
+        Err(GuardError::Busy { .. }) => Ok(Exit::Held),
+        Ok((_, cleared)) => cleared.map(|()| Exit::Held),
         Err(error) => Err(cannot(&error)),
     }
 }
