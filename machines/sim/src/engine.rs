@@ -359,7 +359,7 @@ impl<'e, C: Criterion> Engine<'e, C> {
             }
             let next = self.agenda.next(&self.cores, &self.hardware.lines);
             let memory = self.memory.next_event().unwrap_or(Picoseconds::MAX);
-            let soonest = next.time.min(memory);
+            let soonest = next.time().min(memory);
             if self.next_beside_cores.min(soonest) >= self.limit {
                 break if self.tasks_left > 0 { Stop::CutOff } else { Stop::TimeOver };
             }
@@ -368,12 +368,12 @@ impl<'e, C: Criterion> Engine<'e, C> {
                     break Stop::JobsDone;
                 }
                 self.act_beside_cores();
-            } else if memory <= next.time {
-                self.serve_memory(next.time.min(self.next_beside_cores).min(memory + self.lookahead));
+            } else if memory <= next.time() {
+                self.serve_memory(next.time().min(self.next_beside_cores).min(memory + self.lookahead));
             } else {
-                match next.interrupt {
-                    Some(interrupt) => self.interrupt(next.agent, next.time, interrupt),
-                    None => self.execute(next.agent, next.rest.min(self.next_beside_cores).min(self.limit)),
+                match next.interrupt() {
+                    Some(interrupt) => self.interrupt(next.agent(), next.time(), interrupt),
+                    None => self.execute(next.agent(), next.rest.min(self.next_beside_cores).min(self.limit)),
                 }
             }
         };

@@ -39,6 +39,12 @@ pub(crate) enum Interrupt {
     Device,
 }
 
+impl Interrupt {
+    /// None, then all in their order.
+    pub(crate) const IN_ORDER: [Option<Self>; 5] =
+        [None, Some(Self::Overflow), Some(Self::Ipi), Some(Self::Timer), Some(Self::Device)];
+}
+
 impl Lines {
     /// The earliest interrupt; of equal times an overflow goes before a request, that before a timer, that before a device.
     #[inline]
