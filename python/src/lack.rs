@@ -9,7 +9,7 @@ use solo_plan::NoPlan;
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Lack {
     /// Of what there is too little: `processors`, `colors`, `banks`, `bandwidth`, `room` (a core for a task), `time` (until a deadline),
-    /// `windows`, `io`, `partition`, `common-memory`, `execution-time`, `refused` (the scenario contradicts a choice) or `rounds`.
+    /// `windows`, `io`, `partition`, `common-memory`, `lock`, `execution-time`, `refused` (the scenario contradicts a choice) or `rounds`.
     resource: &'static str,
     /// What is asked for, in `unit`; `None` where nothing is counted.
     needed: Option<u64>,

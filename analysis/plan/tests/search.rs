@@ -1,6 +1,7 @@
 //! What is chosen where a scenario leaves cores, colors and budgets open, and what is said where no choice helps.
 
 use solo_plan::{Ending, NoPlan, Search, search};
+use solo_prove::system::Overall;
 use solo_scenario::{Platforms, requests};
 use std::path::Path;
 
@@ -43,7 +44,7 @@ fn colors_are_apart_and_budgets_within_what_memory_guarantees() {
     let most = 1_183_000_000 / 64 / 2 / 1000;
     let period = search.choices.period.map_or(1_000_000, |period| period.get());
     assert!(misses * 1_000_000 <= most * period, "{misses} of {most} in {period}");
-    assert_eq!(planned.overall, solo_prove::system::Overall::Proved, "{:?}", planned.judged);
+    assert_eq!(planned.overall, Overall::Proved, "{:?}", planned.judged);
 }
 
 #[test]
@@ -89,7 +90,7 @@ fn jobs_that_compute_between_locks_and_sleeps_are_as_long_as_they_compute() {
     for text in [format!("{HEAD}{lock}{}", task("a", work)), format!("{HEAD}{}", task("a", sleeps))] {
         let search = searched(&text);
         let Ending::Planned(planned) = &search.ending else { panic!("{:?}", search.ending) };
-        assert_eq!(planned.overall, solo_prove::system::Overall::Proved, "{:?}", planned.judged);
+        assert_eq!(planned.overall, Overall::Proved, "{:?}", planned.judged);
     }
 }
 
@@ -158,7 +159,7 @@ fn the_rest_goes_to_best_effort_and_one_step_more_breaks_the_proof_or_the_capaci
             entry.budget = solo_model::isolation::Budget::Events(*events);
         }
         let judged = solo_prove::system::System::of(&changed).judge(&mut solo_prove::Effort::steps(1 << 26));
-        judged.overall() == solo_prove::system::Overall::Proved
+        judged.overall() == Overall::Proved
     };
     assert!(proved(&search.choices.budgets), "what was given is proved");
     let period = search.choices.period.map_or(1_000_000, |period| period.get());
@@ -282,7 +283,124 @@ fn a_time_that_is_too_short_on_slow_cores_is_planned_on_a_fast_one() {
             other => panic!("{other:?}"),
         }
     };
-    assert_eq!(plan("core = 3\n"), solo_prove::system::Overall::Incomplete);
-    assert_eq!(plan("core = 0\n"), solo_prove::system::Overall::Proved);
-    assert_eq!(plan(""), solo_prove::system::Overall::Proved);
+    assert_eq!(plan("core = 3\n"), Overall::Incomplete);
+    assert_eq!(plan("core = 0\n"), Overall::Proved);
+    assert_eq!(plan(""), Overall::Proved);
+}
+
+/// A period, a deadline in it, and a time to compute, in microseconds.
+fn times(random: &mut solo_model::random::SplitMix64) -> (u64, u64, u64) {
+    let period = [10, 14, 20, 25, 30, 50][random.below(6) as usize] * 1000;
+    let wcet = period * (15 + random.below(45)) / 100;
+    (period, (wcet + random.below(period)).min(period), wcet)
+}
+
+fn timed(at: usize, (period, deadline, _): (u64, u64, u64), more: &str) -> String {
+    let times = format!("period = \"{period}us\"\ndeadline = \"{deadline}us\"");
+    format!("[[task]]\nname = \"t{at}\"\nclass = \"hard\"\n{times}\n{more}\n")
+}
+
+/// Whether writing down cores makes it good: all ways on so many cores, of which the first of each of these stretches are alike.
+fn by_hand(head: &str, tasks: &[String], stretches: &[usize], good: impl Fn(&Search) -> bool) -> bool {
+    let (cores, count) = (stretches.iter().sum::<usize>(), tasks.len() as u32);
+    (0..cores.pow(count)).any(|way| {
+        let on = |at: usize| way / cores.pow(at as u32) % cores;
+        let begins =
+            |core: usize| (0..stretches.len()).any(|at| stretches[..at].iter().sum::<usize>() == core);
+        // A task comes to the lowest of the cores that are empty and alike.
+        let lowest = |at: usize| {
+            begins(on(at))
+                || (0..at)
+                    .any(|before| [0, 1].contains(&(on(at) - on(before).min(on(at)))) && on(before) <= on(at))
+        };
+        let text = || -> String {
+            tasks.iter().enumerate().map(|(at, task)| format!("{task}core = {}\n", on(at))).collect()
+        };
+        (0..tasks.len()).all(lowest) && good(&searched(&format!("{head}{}", text())))
+    })
+}
+
+/// Where tasks use memory, bin packing, which knows neither budgets nor who disturbs whom, misses plans that writing cores down would
+/// have. Whatever anybody could write down is planned.
+#[test]
+fn where_ways_to_give_cores_are_few_a_plan_is_found_wherever_there_is_one() {
+    let (mut planned, mut impossible, mut by_trying) = (0, 0, 0);
+    for seed in 60..240 {
+        let mut random = solo_model::random::SplitMix64::derived(seed, &[0x7761_7973]);
+        let head = HEAD.replace("P-EDF", ["P-DM", "P-EDF"][random.below(2) as usize]);
+        let mut tasks = Vec::new();
+        for at in 0..5 {
+            let times = times(&mut random);
+            let wcet = times.2;
+            let work = match random.below(3) {
+                0 => format!("work = [{{ compute = \"{wcet}us\" }}]"),
+                _ => {
+                    let (misses, size) = (wcet * (1 + random.below(40)) / 10, 64 << random.below(4));
+                    format!("wcet = \"{wcet}us\"\nmisses = {misses}\nwork = [{{ sweep = \"{size}KiB\" }}]")
+                }
+            };
+            tasks.push(timed(at, times, &work));
+        }
+        let found = searched(&format!("{head}{}", tasks.concat()));
+        match &found.ending {
+            Ending::Planned(plan) => {
+                planned += 1;
+                by_trying += u32::from(matches!(plan.rule, solo_plan::CoreRule::Each(_)));
+            }
+            Ending::Impossible(_) => {
+                impossible += 1;
+                let good = |search: &Search| matches!(search.ending, Ending::Planned(_));
+                assert!(!by_hand(&head, &tasks, &[8], good), "seed {seed}");
+            }
+            Ending::Refused(refused) => panic!("seed {seed}: {refused:?}"),
+        }
+    }
+    println!("{planned} planned, {by_trying} of them by trying all ways; {impossible} can't be");
+    assert!(planned > 40 && impossible > 40 && by_trying > 1);
+}
+
+/// There is no analysis of a lock that tasks of several cores take: they come to one core where they may.
+#[test]
+fn tasks_that_take_the_same_lock_come_to_one_core_wherever_that_is_proved() {
+    let (mut proved, mut open, mut impossible, mut joined) = (0, 0, 0, 0);
+    for seed in 0..80 {
+        let mut random = solo_model::random::SplitMix64::derived(seed, &[0x006c_6f63_6b73]);
+        let (platform, stretches) = [("xeon-w3530", &[4][..]), ("tc2", &[2, 3])][random.below(2) as usize];
+        let policy = ["P-DM", "P-EDF"][random.below(2) as usize];
+        let protocol = ["inheritance", "ceiling"][random.below(2) as usize];
+        let lock = |name| format!("[[lock]]\nname = \"{name}\"\nprotocol = \"{protocol}\"\n");
+        let head = HEAD.replace("p4080", platform).replace("P-EDF", policy) + &lock("l") + &lock("m");
+        let mut tasks = Vec::new();
+        for at in 0..5 {
+            let times = times(&mut random);
+            let inside = times.2 * random.below(60) / 100 + 1;
+            let alone = times.2 / 2;
+            let section = ["l", "m"].get(random.below(5) as usize).map_or(String::new(), |name| {
+                format!(
+                    ", {{ lock = \"{name}\" }}, {{ compute = \"{inside}us\" }}, {{ unlock = \"{name}\" }}"
+                )
+            });
+            tasks.push(timed(at, times, &format!("work = [{{ compute = \"{alone}us\" }}{section}]")));
+        }
+        let found = searched(&format!("{head}{}", tasks.concat()));
+        let is_proved = |search: &Search| matches!(&search.ending, Ending::Planned(plan) if plan.overall == Overall::Proved);
+        if is_proved(&found) {
+            proved += 1;
+            joined += usize::from(found.rounds.iter().any(|round| matches!(round.lack, NoPlan::Lock(_))));
+            continue;
+        }
+        assert!(!by_hand(&head, &tasks, stretches, is_proved), "seed {seed}");
+        match &found.ending {
+            Ending::Planned(plan) => {
+                assert_eq!((plan.overall, &plan.judged.overloads), (Overall::NoAnalysis, &Vec::new()));
+                open += 1;
+            }
+            Ending::Impossible(_) => impossible += 1,
+            Ending::Refused(refused) => panic!("seed {seed}: {refused:?}"),
+        }
+    }
+    println!(
+        "{proved} proved, {joined} of them by bringing tasks together; {open} without an analysis; {impossible} can't be"
+    );
+    assert!(joined > 5 && open > 5);
 }

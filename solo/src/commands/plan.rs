@@ -260,7 +260,7 @@ struct RoundRow {
 /// What lacked.
 #[derive(Serialize, Clone)]
 struct LackRow {
-    /// `processors`, `colors`, `banks`, `bandwidth`, `room`, `time`, `windows`, `io`, `partition`, `common-memory`, `execution-time`,
+    /// `processors`, `colors`, `banks`, `bandwidth`, `room`, `time`, `windows`, `io`, `partition`, `common-memory`, `lock`, `execution-time`,
     /// `refused` or `rounds`.
     resource: &'static str,
     /// What is asked for and what there is, in `unit`: `ppm` (millionths of a core's or device's time), `colors`, `banks`, `bytes`,

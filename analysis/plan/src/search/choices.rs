@@ -158,6 +158,8 @@ pub enum CoreRule {
     Apart(Heuristic),
     /// As `partition` says, which places groups of tasks by their colors.
     ByColor,
+    /// All ways to give them cores, one after the other: the how manyth.
+    Each(u32),
     /// As they are written.
     Written,
 }

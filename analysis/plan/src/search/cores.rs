@@ -39,6 +39,7 @@ impl Subject {
     pub(super) fn place(&self, rule: CoreRule, charged: bool) -> Result<Placement, NoPlan> {
         let cores = match rule {
             CoreRule::ByColor => self.by_color()?,
+            CoreRule::Each(way) => self.one_way(way),
             CoreRule::Written => self.probe.tasks.iter().map(|task| task.core.unwrap_or(CoreId(0))).collect(),
             CoreRule::Packed(heuristic) => self.pack(heuristic, None, &self.held, charged)?,
             CoreRule::Apart(heuristic) => {
@@ -74,7 +75,7 @@ impl Subject {
 
     /// One core of each physical core, and those that are written: siblings share all caches, and what they do to each other has no
     /// bound. All cores where nobody uses memory.
-    fn usable(&self) -> Vec<CoreId> {
+    pub(super) fn usable(&self) -> Vec<CoreId> {
         let platform = &self.probe.platform;
         let touches = self.probe.tasks.iter().any(|task| task.work.touches_memory());
         let first = |core: CoreId| {
@@ -126,7 +127,7 @@ impl Subject {
     }
 
     /// How fast the slowest core computes that a task may come onto.
-    fn slowest_for(&self, task: usize) -> RelativeSpeed {
+    pub(super) fn slowest_for(&self, task: usize) -> RelativeSpeed {
         let platform = &self.probe.platform;
         match self.held.get(task).copied().flatten() {
             Some(core) => platform.speed(core),
@@ -187,7 +188,7 @@ impl Subject {
     }
 
     /// The core of a task's group, where any of them has one.
-    fn home_of(&self, task: usize, held: &[Option<CoreId>]) -> Option<CoreId> {
+    pub(super) fn home_of(&self, task: usize, held: &[Option<CoreId>]) -> Option<CoreId> {
         let same = (0..held.len()).filter(|&other| self.group(other) == self.group(task));
         held[task].or_else(|| same.into_iter().find_map(|other| held[other]))
     }

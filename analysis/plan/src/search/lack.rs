@@ -87,6 +87,15 @@ pub enum NoPlan {
     },
     /// Two tasks use the same memory or a cache that nothing divides: they belong on one core.
     Together(usize, usize),
+    /// Two tasks on different cores take this lock, and there is no analysis of that: they belong on one core.
+    Lock(String),
+    /// The tasks of a core ask for more than all of its time: some of their jobs fall behind for ever.
+    Overload {
+        /// The core.
+        core: CoreId,
+        /// In millionths of it.
+        asked: u64,
+    },
     /// The windows that the deadlines of a core's partitions need are more than its time.
     Windows {
         /// The core.
@@ -133,6 +142,7 @@ impl NoPlan {
             Self::Outlasts { needs, has, .. } => over(*needs, *has),
             Self::Io(lack) => lack.distance(),
             Self::Windows { asked, .. } => asked.saturating_sub(1_000_000).max(1),
+            Self::Overload { asked, .. } => asked.saturating_sub(1_000_000).max(1),
             Self::NothingLeft { .. } => 1,
             // A common period always has a table: where that asks for too much of the core, that is nearer.
             Self::NoTable { .. } => u64::MAX >> 1,
@@ -142,7 +152,7 @@ impl NoPlan {
                 u64::MAX - 16
             }
             Self::Refused(_) => u64::MAX - 4,
-            Self::Together(..) => u64::MAX - 2,
+            Self::Together(..) | Self::Lock(_) => u64::MAX - 2,
             Self::Processors { .. } | Self::Unsized(_) => u64::MAX - 32,
             Self::Rounds => u64::MAX,
         }

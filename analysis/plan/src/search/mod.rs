@@ -25,6 +25,7 @@ mod rest;
 mod shortage;
 mod subject;
 mod table;
+mod ways;
 mod windows;
 
 pub use choices::{
@@ -37,17 +38,19 @@ pub use shortage::{Gauge, Scarce, Shortage, Unit};
 use crate::request::Request;
 use crate::{Defaults, Plan, Refused, plan};
 use alloc::boxed::Box;
+use alloc::string::String;
 use alloc::vec::Vec;
 use bandwidth::{Demand, Pool};
 use cores::{Placed, Placement};
 use divide::Divided;
 use patterns::unfold_patterns;
+use solo_model::work::Step;
 use solo_model::{CoreId, Duration, Experiment};
 use solo_prove::Effort;
 use solo_prove::system::{Gap, Judged, Open, Overall, System, TaskFinding, Unbounded, Whose};
 use subject::Subject;
 
-/// More rounds than this are not made.
+/// More rounds than this are not made by rules.
 const MOST_ROUNDS: usize = 400;
 /// Work for the verdict of one round.
 const JUDGE_STEPS: u64 = 1 << 26;
@@ -72,7 +75,8 @@ pub fn search_for(request: &Request, aims: Aims) -> Search {
             return Search { choices, rounds: Vec::new(), ending: Ending::Refused(Box::new(refused)) };
         }
     };
-    let mut looking = Looking { subject, rounds: Vec::new(), nearest: None };
+    let mut looking =
+        Looking { subject, rounds: Vec::new(), most_rounds: MOST_ROUNDS, nearest: None, open: None };
     let ending = looking.look();
     let (choices, ending) = match ending {
         Some((choices, planned)) => (choices, Ending::Planned(Box::new(planned))),
@@ -87,8 +91,12 @@ pub fn search_for(request: &Request, aims: Aims) -> Search {
 struct Looking {
     subject: Subject,
     rounds: Vec<Round>,
+    /// More than so many are not made.
+    most_rounds: usize,
     /// What came nearest to a plan: how far off in parts of a million, with what lacked.
     nearest: Option<(u64, Choices, NoPlan)>,
+    /// The first plan of which a lock leaves the proof open.
+    open: Option<(Choices, Planned)>,
 }
 
 /// How a judged attempt goes on.
@@ -106,7 +114,12 @@ impl Looking {
             return None;
         }
         let mut seen: Vec<Vec<CoreId>> = Vec::new();
-        let mut found = self.by_rules(self.subject.core_rules(), &mut seen)?;
+        let Some(mut found) = self.by_rules(self.subject.core_rules(), &mut seen).or_else(|| {
+            self.most_rounds = self.rounds.len() + ways::MOST_ROUNDS;
+            self.by_rules(self.subject.all_ways(), &mut seen)
+        }) else {
+            return self.open.take();
+        };
         if found.1.overall == Overall::Incomplete {
             found = self.where_times_suffice(found, &mut seen);
         }
@@ -155,7 +168,7 @@ impl Looking {
         for (rule, charged) in rules {
             let mut again = true;
             while core::mem::take(&mut again) {
-                if self.rounds.len() >= MOST_ROUNDS {
+                if self.rounds.len() >= self.most_rounds {
                     return None;
                 }
                 let placement = match self.subject.place(rule, charged) {
@@ -289,7 +302,7 @@ impl Looking {
         choices: &mut Choices,
     ) -> (Verdict, Option<Judged>) {
         let (rule, charged) = (placement.rule, placement.charged);
-        if self.rounds.len() >= MOST_ROUNDS {
+        if self.rounds.len() >= self.most_rounds {
             return (Verdict::Bad, None);
         }
         let Divided { divisions, slots } = match self.divided(placement, choices) {
@@ -319,15 +332,26 @@ impl Looking {
             self.round(rule, charged, budgets, &placement.cores, lack, choices.clone());
             return (Verdict::Bad, Some(judged));
         }
+        // There is no analysis of some task, and none is needed to see that others fall behind.
+        if let Some(lack) = overload(&plan, &judged) {
+            self.round(rule, charged, budgets, &placement.cores, lack, choices.clone());
+            return (Verdict::Bad, Some(judged));
+        }
         if let Some((a, b)) = common_memory(&judged).filter(|&(a, b)| self.subject.can_join(a, b)) {
             let lack = NoPlan::Together(a, b);
             self.round(rule, charged, budgets, &placement.cores, lack, choices.clone());
             return (Verdict::Together(a, b), None);
         }
+        let common = common_lock(&plan, &judged);
         let table = slots.table;
         let devices = choices.devices.clone();
         let planned =
             Planned { plan, judged, overall, rule, charged, budgets, divisions, table, devices, spare: None };
+        if let Some((name, a, b)) = common.filter(|&(_, a, b)| self.subject.can_join(a, b)) {
+            self.round(rule, charged, budgets, &placement.cores, NoPlan::Lock(name), choices.clone());
+            self.open.get_or_insert((choices.clone(), planned));
+            return (Verdict::Together(a, b), None);
+        }
         (Verdict::Good(Box::new(planned)), None)
     }
 
@@ -372,7 +396,10 @@ impl Looking {
             period: choices.period,
             lack: lack.clone(),
         });
-        self.fail(lack.distance(), choices, lack);
+        // What lacks is told of a way that a rule chose: all ways are tried without a thought of what they ask for.
+        if self.nearest.is_none() || !matches!(cores, CoreRule::Each(_)) {
+            self.fail(lack.distance(), choices, lack);
+        }
     }
 
     fn fail(&mut self, distance: u64, choices: Choices, lack: NoPlan) {
@@ -414,6 +441,31 @@ fn late<'g>(experiment: &Experiment, gaps: impl Iterator<Item = (usize, &'g Gap)
             has: gap.has,
             memory: memory.fold(Duration::ZERO, |sum, part| sum.saturating_add(part.amount)),
         }
+    })
+}
+
+/// The core that is furthest overloaded by execution times alone. Only where no task runs on another core are they of one core.
+fn overload(plan: &Plan, judged: &Judged) -> Option<NoPlan> {
+    let most = judged.overloads.iter().filter(|overload| overload.cores == 1);
+    let most = most.max_by_key(|overload| overload.asked_per_mille)?;
+    let domains = plan.experiment.policy.domains(plan.experiment.platform.cores.len());
+    let core = domains.get(most.domain)?.lowest()?;
+    Some(NoPlan::Overload { core, asked: most.asked_per_mille.saturating_mul(1000) })
+}
+
+/// A lock without an analysis that two tasks take on different cores.
+fn common_lock(plan: &Plan, judged: &Judged) -> Option<(String, usize, usize)> {
+    let Experiment { tasks, locks, .. } = &plan.experiment;
+    judged.tasks.iter().find_map(|judgement| {
+        let TaskFinding::Open(Open::Lock { name, .. }) = &judgement.outcome else { return None };
+        let takes = |task: &usize| {
+            let mut steps = tasks[*task].work.plain_steps();
+            steps.any(|step| matches!(step, Step::Acquire(id) if locks.get(id.index()).is_some_and(|lock| lock.name == *name)))
+        };
+        let users: Vec<usize> = (0..tasks.len()).filter(takes).collect();
+        let &first = users.first()?;
+        let other = users.iter().copied().find(|&other| tasks[other].core != tasks[first].core)?;
+        Some((name.clone(), first, other))
     })
 }
 

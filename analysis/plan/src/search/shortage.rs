@@ -27,6 +27,8 @@ pub enum Scarce {
     Partition,
     /// A core that two tasks could share: they use the same memory.
     CommonMemory,
+    /// A core that all tasks which take a lock could share: there is no analysis otherwise.
+    Lock,
     /// A declared execution time.
     ExecutionTime,
     /// What the scenario does not contradict.
@@ -48,6 +50,7 @@ impl Scarce {
             Self::Windows => "windows",
             Self::Io => "io",
             Self::Partition => "partition",
+            Self::Lock => "lock",
             Self::CommonMemory => "common-memory",
             Self::ExecutionTime => "execution-time",
             Self::Refused => "refused",
@@ -158,7 +161,9 @@ impl NoPlan {
             Self::Outlasts { needs, has, .. } => (Scarce::Io, Gauge::times(*needs, *has)),
             Self::Io(lack) => (Scarce::Io, lack.gauge()),
             Self::Windows { asked, .. } => (Scarce::Windows, Gauge::of(*asked, WHOLE, Unit::Millionths)),
+            Self::Overload { asked, .. } => (Scarce::Room, Gauge::of(*asked, WHOLE, Unit::Millionths)),
             Self::Together(..) => (Scarce::CommonMemory, None),
+            Self::Lock(_) => (Scarce::Lock, None),
             Self::NoTable { .. } | Self::NothingLeft { .. } => (Scarce::Windows, None),
             Self::Unpartitioned { .. } => (Scarce::Partition, None),
             Self::Unsized(_) => (Scarce::ExecutionTime, None),
@@ -174,7 +179,9 @@ impl NoPlan {
             Self::Late { name, core, .. } => (Some(name), *core, None),
             Self::Outlasts { task, partition, .. } => (Some(task), None, Some(partition)),
             Self::Unpartitioned { task, core } => (Some(task), Some(*core), None),
-            Self::BankMemory { core, .. } | Self::Windows { core, .. } => (None, Some(*core), None),
+            Self::BankMemory { core, .. } | Self::Windows { core, .. } | Self::Overload { core, .. } => {
+                (None, Some(*core), None)
+            }
             Self::NoTable { core, partition } | Self::NothingLeft { core, partition } => {
                 (None, Some(*core), Some(partition))
             }
@@ -184,6 +191,7 @@ impl NoPlan {
             | Self::Banks { .. }
             | Self::Bandwidth { .. }
             | Self::Together(..)
+            | Self::Lock(_)
             | Self::Refused(_)
             | Self::Rounds => (None, None, None),
         }

@@ -50,6 +50,12 @@ pub(super) fn lack(lack: &NoPlan) -> String {
         NoPlan::Together(..) => {
             "two tasks on different cores use the same memory, or a cache that nothing divides; from here on they share a core.".to_owned()
         }
+        NoPlan::Lock(name) => format!(
+            "lock {name:?} is taken on different cores, of which there is no analysis; from here on those that take it share one."
+        ),
+        NoPlan::Overload { core, asked } => {
+            format!("The tasks of {core} ask for {} of its time: some of their jobs fall behind for ever.", share(*asked))
+        }
         NoPlan::Windows { core, partitions, asked } => {
             let names = partitions.join(", ");
             let over = asked.saturating_sub(1_000_000);

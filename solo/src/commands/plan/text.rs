@@ -212,6 +212,7 @@ pub(super) fn cores(rule: CoreRule, charged: bool) -> String {
     let how = match rule {
         CoreRule::Packed(heuristic) => format!("partition = \"{}\"", heuristic.name()),
         CoreRule::Drawn(draw) => format!("worst fit in drawn order {}", draw + 1),
+        CoreRule::Each(way) => format!("all ways in turn, number {}", way + 1),
         CoreRule::Apart(heuristic) => format!(
             "a core of its own for each task with a deadline that uses memory, the others by partition = \"{}\"",
             heuristic.name()
