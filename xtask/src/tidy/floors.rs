@@ -84,7 +84,7 @@ const FLOORS: &[Floor] = &[
     ),
     floor(
         "solo-threads",
-        &["solo-model", "solo-hal", "solo-kernel", "solo-perf", "solo-workload"],
+        &["solo-model", "solo-hal", "solo-kernel", "solo-perf", "solo-schedule", "solo-workload"],
         &["solo-scenario"],
     ),
     floor("solo-region", &["solo-model", "solo-perf", "solo-watch"], &[]),

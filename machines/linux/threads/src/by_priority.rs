@@ -4,19 +4,23 @@
 //! wakes a thread whose priority is right, and the kernel runs the most urgent ones. Only who ends a job changes the order, and only by its own
 //! place: the order of all others never changes meanwhile, not even between two of the system calls that it takes.
 
+use crate::change_log::{Call, Change, ChangeLog, Changed, Room};
 use crate::coordinate::ThreadsError;
 use crate::host::Host;
 use crate::lack::ThreadsLack;
 use crate::plane::{Plane, PlaneDomains, Raises};
 use crate::sched;
 use crate::sync::{self, Wait};
-use solo_model::{LockId, TaskId};
+use solo_model::{Experiment, LockId, TaskId};
 use std::io;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 /// So many changes of each order are kept, how long they took.
 const KEPT: usize = 1 << 14;
+
+/// Gives a thread of this number, as the kernel knows it, a priority of SCHED_FIFO.
+type Give = fn(u32, i32) -> io::Result<()>;
 
 /// A plane of SCHED_FIFO's priorities.
 pub struct Priorities {
@@ -44,6 +48,7 @@ struct Group {
     /// change something, too.
     turn: sync::Mutex,
     order: Mutex<Order>,
+    give: Give,
 }
 
 /// The threads of a group, the most urgent first, and how long changes took.
@@ -54,6 +59,10 @@ struct Order {
     highest: i32,
     count: u64,
     took: Vec<u64>,
+    /// What was changed, for who decides it again after the run.
+    log: ChangeLog,
+    /// Of the last change: no memory is asked for while threads run.
+    spare: Vec<Given>,
 }
 
 /// A thread in an order.
@@ -89,23 +98,58 @@ impl Priorities {
     /// order.
     pub const RAISES: Raises = Raises { by_inheritance: true, to_ceiling: true };
 
-    /// Nobody has a place yet. The host's highest priority stays free for who ends the run.
+    /// Nobody has a place yet. The host's highest priority stays free for who ends the run. What is changed is kept, in memory that is taken
+    /// here: for as many changes as a run of the experiment makes, as far as that is known, and up to 524,288 of all orders.
     ///
     /// # Errors
     /// [`ThreadsLack::Priorities`] where there are fewer than threads, [`ThreadsError::Refused`] where the system has no such lock.
-    pub fn new(domains: &PlaneDomains, host: &Host) -> Result<Self, ThreadsError> {
+    pub fn new(experiment: &Experiment, domains: &PlaneDomains, host: &Host) -> Result<Self, ThreadsError> {
+        Self::giving(domains, host, sched::fifo_of, |tasks, orders| Room::expected(experiment, tasks, orders))
+    }
+
+    /// With room for so many changes of each order.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn with_room(domains: &PlaneDomains, host: &Host, changes: usize) -> Result<Self, ThreadsError> {
+        let room = |tasks: &[TaskId], orders| Room::new(changes, tasks.len(), orders);
+        Self::giving(domains, host, sched::fifo_of, room)
+    }
+
+    /// Priorities are given like this, and orders have such room.
+    pub(crate) fn giving(
+        domains: &PlaneDomains,
+        host: &Host,
+        give: Give,
+        room: impl Fn(&[TaskId], usize) -> Room,
+    ) -> Result<Self, ThreadsError> {
         let (lowest, highest) = host.priorities;
         let (needed, available) = (domains.of_task.len(), usize::try_from(highest - lowest).unwrap_or(0));
         if needed > available {
             return Err(ThreadsLack::Priorities { needed, available }.into());
         }
-        let group = |_: &_| {
+        let of_task = groups_of(domains);
+        let tasks = |group: usize| -> Vec<TaskId> {
+            let own = (0..).map(TaskId).zip(&of_task).filter(|(_, own)| **own == group);
+            own.map(|(task, _)| task).collect()
+        };
+        // Who meets others is in their order, and leaves one without threads.
+        let orders = (0..domains.cpus.len()).filter(|group| of_task.contains(group)).count();
+        let group = |number: usize| {
             let turn =
                 sync::Mutex::new(true).map_err(|error| ThreadsError::Refused { what: "a lock", error })?;
-            Ok(Group { turn, order: Mutex::new(Order::new(highest - 1)) })
+            let tasks = tasks(number);
+            let room = if tasks.is_empty() { Room::new(0, 0, 1) } else { room(&tasks, orders) };
+            Ok(Group { turn, order: Mutex::new(Order::new(highest - 1, tasks.len(), room)), give })
         };
-        let groups = domains.cpus.iter().map(group).collect::<Result<_, ThreadsError>>()?;
-        Ok(Self { groups, of_task: groups_of(domains) })
+        let groups = (0..domains.cpus.len()).map(group).collect::<Result<_, ThreadsError>>()?;
+        Ok(Self { groups, of_task })
+    }
+
+    /// What was changed, order by order.
+    pub fn into_logs(self) -> Vec<ChangeLog> {
+        let order = |group: Group| group.order.into_inner().unwrap_or_else(PoisonError::into_inner);
+        self.groups.into_iter().map(|group| order(group).log).collect()
     }
 
     /// How long changes of the order took.
@@ -126,16 +170,27 @@ impl Priorities {
     fn group(&self, task: TaskId) -> Option<&Group> {
         self.groups.get(*self.of_task.get(task.index())?)
     }
+
+    /// Changes the place of a task's thread in its order.
+    fn change(
+        &self,
+        task: TaskId,
+        what: Change,
+        change: impl FnOnce(&mut Order) -> Vec<Given>,
+    ) -> io::Result<()> {
+        self.group(task).map_or(Ok(()), |group| group.change(task, what, change))
+    }
 }
 
 impl Plane for Priorities {
     fn enter(&self, task: TaskId, thread: u32, key: u64) -> io::Result<()> {
-        let place = Place { key, task, thread, raised: Vec::new() };
-        self.group(task).map_or(Ok(()), |group| group.change(|order| order.enter(place)))
+        // With room for what it takes while it runs.
+        let place = Place { key, task, thread, raised: Vec::with_capacity(8) };
+        self.change(task, Change::Enter { thread }, |order| order.enter(place))
     }
 
     fn rank(&self, task: TaskId, key: u64) -> io::Result<()> {
-        self.group(task).map_or(Ok(()), |group| group.change(|order| order.rank(task, key)))
+        self.change(task, Change::Rank, |order| order.rank(task, key))
     }
 
     fn raises(&self) -> Raises {
@@ -143,11 +198,11 @@ impl Plane for Priorities {
     }
 
     fn raise(&self, task: TaskId, lock: LockId, others: &[TaskId]) -> io::Result<()> {
-        self.group(task).map_or(Ok(()), |group| group.change(|order| order.raise(task, lock, others)))
+        self.change(task, Change::Raise(lock), |order| order.raise(task, lock, others))
     }
 
     fn lower(&self, task: TaskId, lock: LockId) -> io::Result<()> {
-        self.group(task).map_or(Ok(()), |group| group.change(|order| order.lower(task, lock)))
+        self.change(task, Change::Lower(lock), |order| order.lower(task, lock))
     }
 
     fn look(&self) {}
@@ -172,15 +227,23 @@ impl Group {
         self.order.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Changes the order, and gives threads their priorities one after another.
-    fn change(&self, change: impl FnOnce(&mut Order) -> Vec<Given>) -> io::Result<()> {
+    /// Changes the order, gives threads their priorities one after another, and keeps both.
+    fn change(
+        &self,
+        task: TaskId,
+        what: Change,
+        change: impl FnOnce(&mut Order) -> Vec<Given>,
+    ) -> io::Result<()> {
         let began = Instant::now();
         while !self.turn.try_take() && self.turn.wait() == Wait::NotYet {}
-        let given = change(&mut self.order());
-        let give = |Given { thread, priority }: Given| match sched::fifo_of(thread, priority) {
+        let given = self.order().changed(task, what, change);
+        let give = |Given { thread, priority }: Given| {
+            let done = (self.give)(thread, priority);
+            let number = |error: &io::Error| error.raw_os_error().unwrap_or(libc::EIO);
+            let refused = done.as_ref().err().map_or(0, number);
+            self.order().log.called(Call { thread, priority, refused });
             // It has ended.
-            Err(error) if error.raw_os_error() == Some(libc::ESRCH) => Ok(()),
-            other => other,
+            if refused == libc::ESRCH { Ok(()) } else { done }
         };
         let (last, others) =
             given.split_last().map_or((None, &[][..]), |(last, others)| (Some(*last), others));
@@ -188,14 +251,39 @@ impl Group {
         // The last one may be who asks, and then it may lose its CPU with it: that is not what it takes.
         self.order().note(u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX));
         let done = done.and_then(|()| last.map_or(Ok(()), give));
+        self.order().spare = given;
         self.turn.give();
         done
     }
 }
 
 impl Order {
-    fn new(highest: i32) -> Self {
-        Self { places: Vec::new(), highest, count: 0, took: Vec::with_capacity(KEPT) }
+    /// For so many threads.
+    fn new(highest: i32, threads: usize, room: Room) -> Self {
+        Self {
+            places: Vec::with_capacity(threads),
+            highest,
+            count: 0,
+            took: Vec::with_capacity(KEPT),
+            log: ChangeLog::new(highest, room),
+            spare: Vec::with_capacity(threads),
+        }
+    }
+
+    /// Changes itself, and keeps what it was; the priorities that follow from it.
+    fn changed(
+        &mut self,
+        task: TaskId,
+        change: Change,
+        apply: impl FnOnce(&mut Self) -> Vec<Given>,
+    ) -> Vec<Given> {
+        let given = apply(self);
+        let place = self.places.iter().position(|place| place.task == task);
+        let key = place.map_or(0, |place| self.places[place].key);
+        let place = place.and_then(|place| u32::try_from(place).ok()).unwrap_or(u32::MAX);
+        let (number, at) = (self.count, solo_perf::now());
+        self.log.keep(Changed { number, at, task, change, key, place, calls: 0 }, given.len());
+        given
     }
 
     fn note(&mut self, took: u64) {
@@ -223,7 +311,7 @@ impl Order {
     /// Each of them has the place of its job, or of its next one where it waits for that; those behind are less urgent.
     fn raise(&mut self, task: TaskId, lock: LockId, others: &[TaskId]) -> Vec<Given> {
         let others = self.places.iter().filter(|place| place.task != task && others.contains(&place.task));
-        let Some(key) = others.map(|place| place.key).min() else { return Vec::new() };
+        let Some(key) = others.map(|place| place.key).min() else { return self.given(0..0) };
         self.moves(task, |place| place.raised.push((lock, key)))
     }
 
@@ -234,13 +322,15 @@ impl Order {
 
     /// A thread has another place: those between the old and the new one each move by one, and it comes last.
     fn moves(&mut self, task: TaskId, change: impl FnOnce(&mut Place)) -> Vec<Given> {
-        let Some(old) = self.places.iter().position(|place| place.task == task) else { return Vec::new() };
+        let Some(old) = self.places.iter().position(|place| place.task == task) else {
+            return self.given(0..0);
+        };
         let mut own = self.places.remove(old);
         change(&mut own);
         let new = self.position(&own);
         self.places.insert(new, own);
         match new.cmp(&old) {
-            std::cmp::Ordering::Equal => Vec::new(),
+            std::cmp::Ordering::Equal => self.given(0..0),
             std::cmp::Ordering::Greater => self.given(old..=new),
             std::cmp::Ordering::Less => self.given((new..=old).rev()),
         }
@@ -252,12 +342,15 @@ impl Order {
     }
 
     /// The priorities of those at these places.
-    fn given(&self, places: impl Iterator<Item = usize>) -> Vec<Given> {
+    fn given(&mut self, places: impl Iterator<Item = usize>) -> Vec<Given> {
         let one = |place: usize| {
             let priority = self.highest - i32::try_from(place).unwrap_or(i32::MAX);
             Given { thread: self.places[place].thread, priority }
         };
-        places.map(one).collect()
+        let mut given = std::mem::take(&mut self.spare);
+        given.clear();
+        given.extend(places.map(one));
+        given
     }
 }
 
@@ -278,7 +371,7 @@ mod tests {
         let mut random = SplitMix64::new(11);
         for _ in 0..400 {
             let tasks = 1 + random.below(20) as u32;
-            let mut order = Order::new(97);
+            let mut order = Order::new(97, 20, Room::new(1, 20, 1));
             let mut seen: BTreeMap<u32, i32> = BTreeMap::new();
             for task in 0..tasks {
                 let key = random.below(30);
@@ -318,7 +411,7 @@ mod tests {
     /// Keys by hand: 10, 20, 30, 40 of tasks 0 to 3, the last two of which share a lock with task 1, and all one with task 0.
     #[test]
     fn who_holds_a_lock_comes_before_all_who_may_ask_for_it_and_nobody_else() {
-        let mut order = Order::new(97);
+        let mut order = Order::new(97, 20, Room::new(1, 20, 1));
         for task in 0..4 {
             let key = 10 * u64::from(task + 1);
             order.enter(Place { key, task: TaskId(task), thread: 100 + task, raised: Vec::new() });

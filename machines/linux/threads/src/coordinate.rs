@@ -76,6 +76,8 @@ pub enum ThreadsError {
 pub struct Ran {
     /// All records, in the order of time.
     pub records: Vec<Record>,
+    /// The instant of the monotonic clock at which it began, in nanoseconds; 0 where nothing needs it.
+    pub began: u64,
     /// When it ended.
     pub end: Instant,
     /// True where tasks could not finish the jobs that the run waited for, and its longest time was over.
@@ -202,7 +204,7 @@ pub(crate) fn run_roles(
     let began = shared.began.load(Ordering::Acquire);
     let records = timeline::records(journals, &followed, &cores, began, end);
     let multiplexed = shared.multiplexed.load(Ordering::Acquire);
-    Ok(Ran { records, end, cut_off, cpus: cores.pairs().to_vec(), no_switches, multiplexed })
+    Ok(Ran { records, began, end, cut_off, cpus: cores.pairs().to_vec(), no_switches, multiplexed })
 }
 
 pub(crate) fn programs(experiment: &Experiment) -> Result<Vec<Program>, ThreadsError> {

@@ -526,8 +526,12 @@ fn priorities_that_follow_ranks_raise_who_holds_a_lock() {
         experiment.policy = Policy::new(Scope::Partitioned, Criterion::Edf);
         experiment.end = End::At(ms(400));
         experiment.locks = vec![lock("bus", protocol), signal("go"), signal("next")];
-        let plane =
-            Priorities::new(&plane_domains(&experiment, &host, Priorities::RAISES).unwrap(), &host).unwrap();
+        let plane = Priorities::new(
+            &experiment,
+            &plane_domains(&experiment, &host, Priorities::RAISES).unwrap(),
+            &host,
+        )
+        .unwrap();
         let key = |_: TaskId, deadline: Option<solo_model::Instant>| deadline.map_or(u64::MAX, |at| at.get());
         let ranking = Ranking { plane: &plane, key: &key };
         run(&experiment, &host, Options { under: Under::Ranked(ranking), counted: None }, &|| false)
@@ -562,7 +566,7 @@ fn a_ceiling_holds_on_two_cpus() {
         assert_eq!(inverts(&ran(&fixed, &host).records), expected, "{protocol:?}, asked: {is_asked}");
         let ranked = sections(Criterion::Edf, protocol, is_asked);
         let domains = plane_domains(&ranked, &host, Priorities::RAISES).unwrap();
-        let plane = Priorities::new(&domains, &host).unwrap();
+        let plane = Priorities::new(&ranked, &domains, &host).unwrap();
         let key = |_: TaskId, deadline: Option<solo_model::Instant>| deadline.map_or(u64::MAX, |at| at.get());
         let under = Under::Ranked(Ranking { plane: &plane, key: &key });
         let ran = run(&ranked, &host, Options { under, counted: None }, &|| false).expect("it runs");
@@ -589,7 +593,7 @@ fn priorities_that_follow_ranks_are_edf() {
         };
         let experiment = under(Criterion::Edf);
         let domains = plane_domains(&experiment, &host, Priorities::RAISES).unwrap();
-        let plane = Priorities::new(&domains, &host).unwrap();
+        let plane = Priorities::new(&experiment, &domains, &host).unwrap();
         let key = |_: TaskId, deadline: Option<solo_model::Instant>| deadline.map_or(u64::MAX, |at| at.get());
         let ranking = Ranking { plane: &plane, key: &key };
         let ranked =
