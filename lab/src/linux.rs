@@ -1,6 +1,6 @@
 //! Running an experiment as threads of this Linux, into a run directory.
 
-use crate::ranked::{self, Ranked};
+use crate::ranked::{self, Followed, Ranked};
 use crate::{Control, LabError, Origin, Step, simulate};
 use solo_model::experiment::End;
 use solo_model::text::{Printable, counted};
@@ -11,7 +11,7 @@ use solo_store::Folder;
 pub use solo_threads::Counted;
 use solo_threads::hosted;
 use solo_threads::hosted::Carried;
-use solo_threads::{Changes, Host, Options, Ran, Under};
+use solo_threads::{Changes, Compared, Host, Options, Ran, Under};
 
 /// What threads of this Linux made of an experiment, before anything is written.
 #[derive(Debug)]
@@ -30,8 +30,8 @@ enum Decided {
     Priorities,
     /// Linux under SCHED_DEADLINE.
     Deadline,
-    /// The criterion outside the kernel: how often the order was changed and how long that took.
-    Ranks(Changes),
+    /// The criterion outside the kernel: how often the order was changed and how long that took, and what came of repeating each change.
+    Ranks(Changes, Compared),
     /// A kernel of this process: what Linux made of its decisions, or why it does not tell.
     Hosted(Result<Carried, String>),
     /// A scheduler in eBPF: what came of repeating it, and why the kernel put its own scheduler back before the end.
@@ -44,7 +44,7 @@ impl Decided {
         match self {
             Self::Priorities | Self::SchedExt { .. } => "threads",
             Self::Deadline => "threads under SCHED_DEADLINE",
-            Self::Ranks(_) => "threads whose priorities follow ranks",
+            Self::Ranks(..) => "threads whose priorities follow ranks",
             Self::Hosted(_) => "threads under a kernel of this process",
         }
     }
@@ -53,7 +53,7 @@ impl Decided {
     const fn tier(&self) -> Tier {
         match self {
             Self::Priorities | Self::Deadline => Tier::Native,
-            Self::Ranks(_) | Self::Hosted(_) => Tier::B,
+            Self::Ranks(..) | Self::Hosted(_) => Tier::B,
             Self::SchedExt { .. } => Tier::C,
         }
     }
@@ -61,7 +61,7 @@ impl Decided {
     /// Threads have real-time priorities, of which Linux keeps a share back.
     const fn has_share(&self) -> bool {
         match self {
-            Self::Priorities | Self::Ranks(_) | Self::Hosted(_) => true,
+            Self::Priorities | Self::Ranks(..) | Self::Hosted(_) => true,
             Self::Deadline | Self::SchedExt { .. } => false,
         }
     }
@@ -107,8 +107,9 @@ impl LinuxRun {
             Scheduler::Fifo => (plain(Under::Fifo)?, Decided::Priorities),
             Scheduler::Deadline => (plain(Under::Deadline)?, Decided::Deadline),
             Scheduler::Ranks => {
-                let (ran, changes) = ranked::by_priority(experiment, &host, counted, control)?;
-                (ran, Decided::Ranks(changes))
+                let Followed { ran, changes, compared } =
+                    ranked::by_priority(experiment, &host, counted, control)?;
+                (ran, Decided::Ranks(changes, compared))
             }
             Scheduler::Hosted => {
                 let ran = hosted::run(experiment, &host, counted, &|| control.cancel.requested());
@@ -144,12 +145,16 @@ impl LinuxRun {
         // Who has no real-time priority has no share of it.
         let share = self.host.real_time_share.filter(|_| self.decided.has_share());
         let (mut repeated, mut carried_out, mut not_as_told) = (None, None, None);
+        let mut decided_otherwise = None;
         match self.decided {
             Decided::SchedExt { repeated: came_of_it, ejected } => {
                 (repeated, not_as_told) = (Some(came_of_it), ejected.as_deref().map(thrown_out));
+                decided_otherwise = otherwise(came_of_it);
             }
-            Decided::Ranks(Changes { count: changes, p50: p50_ns, p99: p99_ns, max: max_ns }) => {
+            Decided::Ranks(Changes { count: changes, p50: p50_ns, p99: p99_ns, max: max_ns }, compared) => {
                 carried_out = Some(CarriedOut::Priorities { changes, p50_ns, p99_ns, max_ns });
+                repeated = Some(of_changes(compared));
+                decided_otherwise = ordered_otherwise(compared);
             }
             Decided::Hosted(Ok(carried)) => carried_out = Some(by_threads(carried)),
             Decided::Hosted(Err(why)) => not_as_told = Some(untold(&why)),
@@ -167,7 +172,7 @@ impl LinuxRun {
         let mut writer = RunWriter::create_in(folder.clone(), manifest, experiment, origin.source)?
             .with_warnings(move |report| {
                 let others = warnings(report, no_switches.as_deref(), share);
-                let decisions = not_as_told.clone().into_iter().chain(otherwise(repeated));
+                let decisions = not_as_told.clone().into_iter().chain(decided_otherwise.clone());
                 decisions.chain(multiplexed.clone()).chain(others).collect()
             });
         self.ran.records.iter().try_for_each(|record| writer.write(record))?;
@@ -222,10 +227,37 @@ fn thrown_out(why: &str) -> String {
 }
 
 /// What a reader has to know of a scheduler in eBPF of which the policy thinks otherwise.
-fn otherwise(repeated: Option<Repeated>) -> Option<String> {
-    let repeated = repeated.filter(|repeated| repeated.disagreements > 0 || repeated.lost > 0)?;
+fn otherwise(repeated: Repeated) -> Option<String> {
+    if repeated.disagreements == 0 && repeated.lost == 0 {
+        return None;
+    }
     let first = repeated.first.map_or_else(String::new, |first| format!(", the first is number {first}"));
     Some(format!("{repeated}{first}: what the kernel decided is not shown to be what the policy decides"))
+}
+
+/// What came of repeating changes of an order of priorities: each is a decision.
+fn of_changes(compared: Compared) -> Repeated {
+    let Compared { changes: decisions, otherwise: disagreements, first, not_kept: lost, .. } = compared;
+    Repeated { decisions, disagreements, first: first.map(|(number, _)| number), placed: 0, lost }
+}
+
+/// What a reader has to know of an order of priorities of which the criterion thinks otherwise.
+fn ordered_otherwise(compared: Compared) -> Option<String> {
+    let repeated = of_changes(compared);
+    if repeated.disagreements == 0 && repeated.lost == 0 {
+        return None;
+    }
+    let first = compared
+        .first
+        .map_or_else(String::new, |(number, what)| format!(", the first is change number {number} ({what})"));
+    let lost = if repeated.lost > 0 {
+        "; there was no room to keep all changes, and those after are not compared: a shorter run is compared to its end"
+    } else {
+        ""
+    };
+    Some(format!(
+        "{repeated}{first}: priorities are not shown to have followed the ranks that the criterion gives{lost}"
+    ))
 }
 
 /// What a reader of a run of Linux has to know, with cause and remedy.
@@ -267,6 +299,7 @@ mod tests {
     use solo_model::task::Release;
     use solo_model::{CoreId, Criterion, Duration, Instant, Policy, Record, Scope, Task};
     use solo_report::Summary;
+    use solo_threads::Otherwise;
 
     /// A run of a second in which core 0 runs a task until `busy`.
     fn report(class: TaskClass, busy: u64) -> Report {
@@ -287,20 +320,33 @@ mod tests {
     #[test]
     fn a_scheduler_that_was_thrown_out_or_disagrees_is_told() {
         let agreed = Repeated { decisions: 9, placed: 2, ..Repeated::default() };
-        assert_eq!(otherwise(Some(agreed)), None);
-        assert_eq!(otherwise(None), None);
-        let told =
-            otherwise(Some(Repeated { disagreements: 1, first: Some(7), ..agreed })).unwrap_or_default();
+        assert_eq!(otherwise(agreed), None);
+        let told = otherwise(Repeated { disagreements: 1, first: Some(7), ..agreed }).unwrap_or_default();
         assert!(
             told.starts_with("9 decisions repeated, 1 answered otherwise, 2 threads placed")
                 && told.contains("number 7"),
             "{told}"
         );
-        assert!(
-            otherwise(Some(Repeated { lost: 3, ..agreed })).is_some_and(|told| told.contains("3 not told"))
-        );
+        assert!(otherwise(Repeated { lost: 3, ..agreed }).is_some_and(|told| told.contains("3 not told")));
         assert!(thrown_out("runnable task stall").starts_with("runnable task stall: from then on"));
         assert!(untold("no rights").contains("(no rights)"));
+    }
+
+    #[test]
+    fn an_order_that_the_criterion_does_not_give_is_told() {
+        let agreed = Compared { changes: 9, after_end: 2, ..Compared::default() };
+        assert_eq!(ordered_otherwise(agreed), None);
+        assert_eq!(of_changes(agreed), Repeated { decisions: 9, ..Repeated::default() });
+        let first = Some((7, Otherwise::Key));
+        let told = ordered_otherwise(Compared { otherwise: 2, first, ..agreed }).unwrap_or_default();
+        assert!(
+            told.starts_with(
+                "9 decisions repeated, 2 answered otherwise, the first is change number 7 (its key is"
+            ) && told.ends_with("the ranks that the criterion gives"),
+            "{told}"
+        );
+        let told = ordered_otherwise(Compared { not_kept: 3, ..agreed }).unwrap_or_default();
+        assert!(told.contains("3 not told: ") && told.contains("no room"), "{told}");
     }
 
     #[test]

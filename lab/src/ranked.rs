@@ -1,5 +1,6 @@
 //! Threads of this Linux by the ranks that the scenario's criterion gives their jobs. Under a scheduler in eBPF: it takes the threads of the lowest
-//! ranks, and the criterion repeats each of its decisions outside the kernel. Or under SCHED_FIFO, with priorities that follow the ranks.
+//! ranks, and the criterion repeats each of its decisions outside the kernel. Or under SCHED_FIFO, with priorities that follow the ranks: after
+//! the run the criterion repeats each change of them from the run's records.
 
 use crate::error::Named;
 use crate::{Control, LabError, MachineLack};
@@ -8,8 +9,8 @@ use solo_report::run::Repeated;
 use solo_schedule::{Criterion, TaskParameters, Visitor, dispatch};
 use solo_scx::{Ejected, Ranks, Replay, job, key_of};
 use solo_threads::{
-    Changes, Counted, Host, Options, Plane, PlaneDomains, Priorities, Raises, Ran, Ranking, ThreadsError,
-    Under, plane_domains,
+    Changes, Compared, Counted, Host, Options, Plane, PlaneDomains, Priorities, Raises, Ran, Ranking,
+    ThreadsError, Under, plane_domains, repeat,
 };
 use std::thread;
 
@@ -37,6 +38,15 @@ pub(crate) fn run(
     dispatch(experiment.policy.criterion, UnderRanks(wanted))
 }
 
+/// What came of a run under SCHED_FIFO.
+pub(crate) struct Followed {
+    pub(crate) ran: Ran,
+    /// How long it took to change the order.
+    pub(crate) changes: Changes,
+    /// What came of deciding each change again.
+    pub(crate) compared: Compared,
+}
+
 /// Runs the experiment's tasks as threads under SCHED_FIFO, whose priorities follow their ranks.
 ///
 /// # Errors
@@ -46,7 +56,7 @@ pub(crate) fn by_priority(
     host: &Host,
     counted: Option<&Counted>,
     control: &Control<'_>,
-) -> Result<(Ran, Changes), LabError> {
+) -> Result<Followed, LabError> {
     let wanted = Wanted::of(experiment, host, counted, control, Priorities::RAISES)?;
     dispatch(experiment.policy.criterion, ByPriority(wanted))
 }
@@ -104,13 +114,16 @@ impl<'e> Wanted<'e> {
 struct ByPriority<'e>(Wanted<'e>);
 
 impl Visitor for ByPriority<'_> {
-    type Output = Result<(Ran, Changes), LabError>;
+    type Output = Result<Followed, LabError>;
 
     fn visit<C: Criterion>(self) -> Self::Output {
         let Self(wanted) = self;
         let failed = |error| threads(wanted.experiment, error);
-        let plane = Priorities::new(&wanted.domains, wanted.host).map_err(failed)?;
-        Ok((wanted.run::<C>(&plane).map_err(failed)?, plane.changes()))
+        let plane = Priorities::new(wanted.experiment, &wanted.domains, wanted.host).map_err(failed)?;
+        let ran = wanted.run::<C>(&plane).map_err(failed)?;
+        let changes = plane.changes();
+        let compared = repeat::<C>(&plane.into_logs(), wanted.experiment, &ran, key_of);
+        Ok(Followed { ran, changes, compared })
     }
 }
 

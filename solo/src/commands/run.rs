@@ -142,7 +142,7 @@ fn on_linux(
         options.count.as_deref().map(|text| count::counted_of_jobs(text, options.show.quiet)).transpose()?;
     let run = LinuxRun::run(experiment, scheduler, of_jobs.as_ref(), &control(&bars))?;
     let finished = run.into_directory(experiment, &origin(scenario), folder)?;
-    let Manifest { repeated, carried_out, .. } = &finished.manifest;
+    let Manifest { tier, repeated, carried_out, .. } = &finished.manifest;
     if options.show.quiet {
         return Ok(finished);
     }
@@ -155,8 +155,10 @@ fn on_linux(
         }
         None => {}
     }
-    if let Some(repeated) = repeated {
-        eprintln!("tier C: sched_ext decided; {repeated}");
+    match (tier, repeated) {
+        (Tier::C, Some(repeated)) => eprintln!("tier C: sched_ext decided; {repeated}"),
+        (_, Some(repeated)) => eprintln!("tier B: {repeated} by the criterion, from the records of the run"),
+        (_, None) => {}
     }
     Ok(finished)
 }
