@@ -148,7 +148,19 @@ fn any_criterion_runs_under_a_kernel_of_this_process() {
     assert_eq!(lacking.status.code(), Some(2), "{said}");
 }
 
-/// EDF by SCHED_FIFO's priorities: the criterion ran outside the kernel, and the report says so.
+/// Each change of the order was decided again by the criterion, and alike: more than `least` of them.
+fn decided_alike(answer: &serde_json::Value, least: u64) {
+    let repeated = &answer["manifest"]["repeated"];
+    let changes = &answer["manifest"]["carried_out"]["changes"];
+    let decisions = repeated["decisions"].as_u64().unwrap();
+    assert_eq!((&repeated["disagreements"], &repeated["lost"]), (&0.into(), &0.into()), "{repeated}");
+    // Each of the tasks may change its place once more after the end.
+    assert!(decisions > least && decisions + 4 >= changes.as_u64().unwrap(), "{repeated}, {changes}");
+    let warnings = answer["report"]["warnings"].to_string();
+    assert!(!warnings.contains("repeated"), "{warnings}");
+}
+
+/// EDF by SCHED_FIFO's priorities: the criterion ran outside the kernel, decides again after the run, and the report says so.
 #[test]
 fn priorities_follow_the_ranks_of_jobs() {
     let folder = tempfile::tempdir().unwrap();
@@ -165,7 +177,12 @@ fn priorities_follow_the_ranks_of_jobs() {
     }
     assert!(matches!(output.status.code(), Some(0 | 1)), "{notes}");
     assert!(notes.contains("tier B: priorities followed the ranks of jobs; "), "{notes}");
+    assert!(
+        notes.contains(" decisions repeated, 0 answered otherwise by the criterion, from the records"),
+        "{notes}"
+    );
     let answer: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    decided_alike(&answer, 10);
     assert_eq!(answer["manifest"]["tier"], "B");
     let carried = &answer["manifest"]["carried_out"];
     assert!(carried["by"] == "priorities" && carried["changes"].as_u64().is_some(), "{carried}");
@@ -182,11 +199,36 @@ fn priorities_follow_the_ranks_of_jobs() {
     let response = |task: usize, of: &str| answer["report"]["tasks"][task]["response"][of].as_u64().unwrap();
     let (long, short) = (response(0, "max_ns"), response(1, "p50_ns"));
     assert!(long >= 13_000_000 && short < 6_000_000, "{long} {short}");
+    decided_alike(&answer, 10);
     // Linux inherits its own priorities; a ceiling is a place in the order.
     for protocol in ["inheritance", "ceiling"] {
         let raised = run(&SCENARIO.replace("P-RM", "P-EDF").replace("inheritance", protocol));
         assert!(matches!(raised.status.code(), Some(0 | 1)), "{}", String::from_utf8_lossy(&raised.stderr));
+        let answer = serde_json::from_slice(&raised.stdout).unwrap();
+        // A section is two changes more.
+        decided_alike(&answer, if protocol == "ceiling" { 25 } else { 10 });
     }
+}
+
+/// The page and the file of a run keep what came of deciding again, under a global order as well.
+#[test]
+fn what_the_criterion_decided_again_stays_with_the_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = SCENARIO.replace("P-RM", "G-EDF").replace("core = 5\n", "");
+    let (file, out) = (common::scenario(folder.path(), &text), folder.path().join("run"));
+    let words = ["--on", "linux", "--scheduler", "ranks", "--quiet", "--out"];
+    let output = solo().arg("run").arg(&file).args(words).arg(&out).output().unwrap();
+    let notes = String::from_utf8_lossy(&output.stderr).into_owned();
+    if output.status.code() == Some(3) {
+        return println!("skipped: EDF by priorities on all CPUs: {}", notes.trim());
+    }
+    assert!(matches!(output.status.code(), Some(0 | 1)), "{notes}");
+    let manifest = std::fs::read_to_string(out.join("manifest.json")).unwrap();
+    let manifest: serde_json::Value = serde_json::from_str(&manifest).unwrap();
+    let decisions = manifest["repeated"]["decisions"].as_u64().unwrap();
+    assert!(decisions > 10 && manifest["repeated"]["disagreements"] == 0, "{}", manifest["repeated"]);
+    let page = std::fs::read_to_string(out.join("report.html")).unwrap();
+    assert!(page.contains(&format!("{decisions} decisions repeated, 0 answered otherwise")));
 }
 
 /// EDF over all CPUs by Linux itself, and what the kernel counted of each job.

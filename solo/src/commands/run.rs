@@ -16,7 +16,7 @@ use solo_lab::{Recordings, Simulation};
 use solo_model::text::{Printable, counted};
 use solo_model::{Duration, Experiment, TaskId};
 use solo_report::classes::{ClassShare, classes};
-use solo_report::run::CarriedOut;
+use solo_report::run::{CarriedOut, Tier};
 use solo_report::{FinishedRun, Manifest, RefusedVariant, Report, StopOn, Verdict, table, verdict};
 use solo_scenario::units::TIME;
 use solo_scenario::{Choice, Overrides, Platforms, Refused, Scenario};

@@ -93,7 +93,8 @@ pub struct Manifest {
     pub machine: String,
     /// How closely the policy code that ran is the policy code that was written.
     pub tier: Tier,
-    /// What came of repeating every decision, where other code took them (tier C).
+    /// What came of repeating every decision: where other code took them (tier C), and each change of the order that priorities follow on Linux
+    /// (tier B).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repeated: Option<Repeated>,
     /// What Linux made of decisions that were taken outside of its kernel (tier B), where it tells.

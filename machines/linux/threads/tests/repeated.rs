@@ -120,7 +120,7 @@ fn another_order_and_other_records_are_found() {
     let experiment = plain(Scope::Partitioned, Name::Edf, Some(CoreId(0)));
     let (by_periods, _, plane) = ran::<Rm>(&experiment, &host, None);
     let found = repeat::<Edf>(&plane.into_logs(), &experiment, &by_periods, key_of);
-    assert!(matches!(found.first, Some((0, Otherwise::Key))) && found.otherwise > 20, "{found:?}");
+    assert!(matches!(found.first, Some((_, Otherwise::Key))) && found.otherwise > 20, "{found:?}");
     let (mut ran, _, plane) = ran::<Edf>(&experiment, &host, None);
     let logs = plane.into_logs();
     assert_eq!(repeat::<Edf>(&logs, &experiment, &ran, key_of).otherwise, 0);
