@@ -210,11 +210,20 @@ fn priorities_follow_the_ranks_of_jobs() {
     }
 }
 
+/// A platform of so many cores, `./here.toml`.
+fn here(folder: &Path, cpus: usize) {
+    let ideal = std::fs::read_to_string(common::root().join("platforms/ideal-8.toml")).unwrap();
+    let here = ideal.replace("\"8 @D\"\nsmt", &format!("\"{cpus} @D\"\nsmt")).replace("ideal-8", "here");
+    std::fs::write(folder.join("here.toml"), here).unwrap();
+}
+
 /// The page and the file of a run keep what came of deciding again, under a global order as well.
 #[test]
 fn what_the_criterion_decided_again_stays_with_the_run() {
     let folder = tempfile::tempdir().unwrap();
-    let text = SCENARIO.replace("P-RM", "G-EDF").replace("core = 5\n", "");
+    here(folder.path(), 2);
+    let text =
+        SCENARIO.replace("P-RM", "G-EDF").replace("core = 5\n", "").replace("\"p4080\"", "\"./here.toml\"");
     let (file, out) = (common::scenario(folder.path(), &text), folder.path().join("run"));
     let words = ["--on", "linux", "--scheduler", "ranks", "--quiet", "--out"];
     let output = solo().arg("run").arg(&file).args(words).arg(&out).output().unwrap();
@@ -250,9 +259,7 @@ fn linux_itself_runs_edf_and_counts_jobs() {
             high.parse::<usize>().unwrap() - low.parse::<usize>().unwrap() + 1
         })
         .sum();
-    let ideal = std::fs::read_to_string(common::root().join("platforms/ideal-8.toml")).unwrap();
-    let here = ideal.replace("\"8 @D\"\nsmt", &format!("\"{cpus} @D\"\nsmt")).replace("ideal-8", "here");
-    std::fs::write(folder.path().join("here.toml"), here).unwrap();
+    here(folder.path(), cpus);
     let text = format!(
         "name = \"reserved\"\nplatform = \"./here.toml\"\njobs = 10\n[scheduler]\npolicy = \"G-EDF\"\n{}{}",
         task("left"),
