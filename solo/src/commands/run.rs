@@ -157,7 +157,9 @@ fn on_linux(
     }
     match (tier, repeated) {
         (Tier::C, Some(repeated)) => eprintln!("tier C: sched_ext decided; {repeated}"),
-        (_, Some(repeated)) => eprintln!("tier B: {repeated} by the criterion, from the records of the run"),
+        (_, Some(repeated)) => {
+            eprintln!("tier B: the criterion decided again, from the records of the run: {repeated}")
+        }
         (_, None) => {}
     }
     Ok(finished)
