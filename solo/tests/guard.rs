@@ -311,10 +311,20 @@ fn a_guard_of_groups_that_is_killed_leaves_nobody_frozen() {
         // A budget that is used up at once, and a long period: mostly it is frozen.
         let words = ["-e", "page-faults", "--budget", "program=5", "--period", "500ms", "--quiet"];
         let mut command = with_program(folder.path(), &words, &STORM);
-        let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let notes = folder.path().join("notes");
+        command.stdout(Stdio::null()).stderr(std::fs::File::create(&notes).unwrap());
+        let mut child = command.spawn().unwrap();
         let group = group_of(child.id());
         let moment = (round + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
-        std::thread::sleep(Duration::from_micros(20_000 + moment % 300_000));
+        if round % 2 == 0 {
+            // As soon as there is anything to leave behind.
+            let begun = std::time::Instant::now();
+            while !group.exists() && begun.elapsed() < Duration::from_secs(5) {
+                std::hint::spin_loop();
+            }
+        } else {
+            std::thread::sleep(Duration::from_micros(20_000 + moment % 300_000));
+        }
         child.kill().unwrap();
         child.wait().unwrap();
         // Nobody is asked to: its minder does it.
@@ -322,7 +332,9 @@ fn a_guard_of_groups_that_is_killed_leaves_nobody_frozen() {
         while group.exists() && begun.elapsed() < Duration::from_secs(5) {
             std::thread::sleep(Duration::from_millis(1));
         }
-        assert!(!group.exists(), "round {round}: {:?}", std::fs::read_to_string(group.join("cgroup.freeze")));
+        let frozen = std::fs::read_to_string(group.join("cgroup.freeze"));
+        let told = std::fs::read_to_string(&notes).unwrap_or_default();
+        assert!(!group.exists(), "round {round}: frozen {frozen:?}; {told}");
         let restored = guard(folder.path(), &["--restore"]).output().unwrap();
         assert_eq!(restored.status.code(), Some(0), "round {round}: {}", said(&restored));
     }

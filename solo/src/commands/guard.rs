@@ -208,10 +208,18 @@ fn with_groups(
     mut guard: Guard<Machine>,
     folder: &Path,
 ) -> Result<(Ended, Option<GroupsHeld>, Restored), Failure> {
-    let program = session.wishes.holds_program().then(|| program_group(&mut guard)).transpose();
-    let program = program.map_err(|error| cannot(&error))?;
-    let budgets = groups.of(program.as_ref().unwrap_or(&Group::default()));
+    // Before there is anything to leave behind.
     let minder = Minder::start(folder, Silence::Ended)?;
+    let program = match session.wishes.holds_program().then(|| program_group(&mut guard)).transpose() {
+        Ok(program) => program,
+        Err(error) => {
+            // The minder waits for the journal.
+            drop(guard);
+            minder.end();
+            return Err(cannot(&error));
+        }
+    };
+    let budgets = groups.of(program.as_ref().unwrap_or(&Group::default()));
     let (handle, worker) = groups::sides();
     let (ended, joined) = std::thread::scope(|scope| {
         let work = || (worker.work(&budgets, &mut guard, &minder), guard.undo());

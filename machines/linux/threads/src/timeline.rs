@@ -2,7 +2,7 @@
 
 use crate::cpus::CpuCores;
 use crate::journal::{Away, Journal};
-use solo_model::record::{DroppedRecord, SwitchReason, SwitchRecord};
+use solo_model::record::{DroppedRecord, JobRecord, SwitchReason, SwitchRecord, UnfinishedRecord};
 use solo_model::{CoreId, Duration, Instant, Record, TaskId};
 use solo_perf::switches::{Switch, Turn};
 
@@ -68,6 +68,19 @@ fn within(mut record: Record, end: Instant) -> Option<Record> {
         Record::Release(release) if release.release < end => release.at = release.at.min(end),
         Record::Unfinished(job) if job.release < end => job.at = end,
         Record::Release(_) | Record::Unfinished(_) => return None,
+        // It was done before another thread set an end that was earlier still.
+        Record::Job(job) if job.finish > end && job.release < end => {
+            let JobRecord { task, job, release, deadline, executed, finish, .. } = *job;
+            let executed = executed.saturating_sub(finish.since(end));
+            return Some(Record::Unfinished(UnfinishedRecord {
+                at: end,
+                task,
+                job,
+                release,
+                deadline,
+                executed,
+            }));
+        }
         Record::Switch(_)
         | Record::Job(_)
         | Record::Ipi(_)
@@ -219,6 +232,33 @@ mod tests {
         );
         let beyond = [(10, A, None), (5000, A, Some(Finished))];
         assert_eq!(of(&beyond), [(10, None, Some(A), Idle)]);
+    }
+
+    /// Two threads end their jobs at once, and the one that sets the end looked at the clock first.
+    #[test]
+    fn a_job_that_was_done_after_the_end_is_unfinished_and_not_lost() {
+        let us = |us: u64| Instant::new(us * 1000);
+        let done = JobRecord {
+            task: A,
+            job: solo_model::JobIndex(4),
+            core: CoreId(0),
+            release: us(70),
+            start: us(80),
+            finish: us(105),
+            deadline: Some(us(170)),
+            executed: Duration::from_micros(20),
+            preemptions: 0,
+            migrations: 0,
+            backlog: 0,
+            counts: solo_model::Counts::default(),
+            stalls: None,
+        };
+        assert_eq!(within(Record::Job(done.clone()), us(105)), Some(Record::Job(done.clone())));
+        let JobRecord { task, job, release, deadline, .. } = done.clone();
+        let executed = Duration::from_micros(15);
+        let unfinished = UnfinishedRecord { at: us(100), task, job, release, deadline, executed };
+        assert_eq!(within(Record::Job(done.clone()), us(100)), Some(Record::Unfinished(unfinished)));
+        assert_eq!(within(Record::Job(done.clone()), us(60)), None, "it was not released");
     }
 
     #[test]
