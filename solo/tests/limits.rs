@@ -6,7 +6,7 @@ mod resctrl;
 
 use common::solo;
 use resctrl::{Machine, Tree};
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 use std::fs;
 use std::path::Path;
 use std::process::{Child, Command, Output};
@@ -246,18 +246,27 @@ fn groups_of_programs_that_are_placed_go_at_the_end_and_after_a_kill() {
         let mut child = place("60s");
         let own = groups(&child);
         assert!(becomes(|| are_there(&own)), "{:#?}", machine.seen());
+        let placed = machine.seen();
+        let tasks = own.iter().flat_map(|group| placed[&format!("{group}/tasks")].iter());
+        let tasks: Vec<Pid> = tasks
+            .flat_map(|tasks| tasks.lines())
+            .filter_map(|task| Pid::from_raw(task.parse().ok()?))
+            .collect();
         child.kill().unwrap();
         child.wait().unwrap();
-        let left = machine.seen();
-        assert!(own.iter().all(|group| left.contains_key(group)), "nobody is there to put it back: {left:?}");
-        // A group lists threads that live.
-        assert!(are_there(&own), "programs run on");
+        // Nobody has to ask its minder.
+        assert!(
+            becomes(|| own.iter().all(|group| !machine.seen().contains_key(group))),
+            "{:#?}",
+            machine.seen()
+        );
+        assert!(
+            tasks.len() > 1 && tasks.iter().all(|task| test_kill_process(*task).is_ok()),
+            "programs run on"
+        );
         let (status, text) = ran(machine, &["place", "--restore"]);
-        for task in own
-            .iter()
-            .flat_map(|group| left[&format!("{group}/tasks")].iter().flat_map(|tasks| tasks.lines()))
-        {
-            let _ = kill_process(Pid::from_raw(task.parse().unwrap()).unwrap(), Signal::KILL);
+        for task in tasks {
+            let _ = kill_process(task, Signal::KILL);
         }
         assert_eq!((status, machine.seen() == before), (Some(0), true), "{text}: {:#?}", machine.seen());
     });

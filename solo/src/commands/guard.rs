@@ -7,7 +7,7 @@ mod groups;
 mod interrupts;
 mod limits;
 mod live;
-mod minder;
+pub(super) mod minder;
 mod program;
 mod who;
 mod wishes;
@@ -85,11 +85,11 @@ pub(crate) fn machine() -> Result<Machine, Failure> {
     Ok(Machine::below(Path::new("/"))?)
 }
 
-/// How long somebody else may hold the journal before that is told: the minder of a guard that was killed holds it while it puts back.
-const HELD: std::time::Duration = std::time::Duration::from_millis(500);
+/// How long somebody else may hold the journal before that is told: the minder of one that was killed holds it while it puts back.
+pub(super) const HELD: std::time::Duration = std::time::Duration::from_millis(500);
 
 /// Tries again while somebody else holds the journal, for so long.
-fn while_held<T>(
+pub(super) fn while_held<T>(
     patience: std::time::Duration,
     mut attempt: impl FnMut() -> Result<T, GuardError>,
 ) -> Result<T, GuardError> {

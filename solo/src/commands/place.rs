@@ -4,7 +4,8 @@ mod answer;
 mod programs;
 mod wishes;
 
-use super::guard::{cannot, fates, machine, state_folder};
+use super::guard::minder::{Minder, Silence};
+use super::guard::{HELD, cannot, fates, machine, state_folder, while_held};
 use crate::cli::PlaceArgs;
 use crate::document::Document;
 use crate::exit::{Exit, Failure};
@@ -29,7 +30,8 @@ use wishes::Wishes;
 pub(crate) fn run(args: &PlaceArgs) -> Result<Exit, Failure> {
     if args.restore {
         let folder = state_folder(args.state.as_deref(), "solo-place")?;
-        let left = restore(&folder, machine()?).map_err(|error| cannot(&error))?;
+        let machine = machine()?;
+        let left = while_held(HELD, || restore(&folder, machine.clone())).map_err(|error| cannot(&error))?;
         output::text(&fates(&left))?;
         return Ok(if left.is_whole() { Exit::Held } else { Exit::NotHeld });
     }
@@ -93,7 +95,9 @@ fn placed(args: &PlaceArgs) -> Result<Exit, Failure> {
         return Ok(Exit::Held);
     }
     let folder = state_folder(args.state.as_deref(), "solo-place")?;
-    let (guard, left) = Guard::start(&folder, machine()?).map_err(|error| cannot(&error))?;
+    let machine = machine()?;
+    let started = while_held(HELD, || Guard::start(&folder, machine.clone()));
+    let (guard, left) = started.map_err(|error| cannot(&error))?;
     if !left.settings.is_empty() && !args.show.quiet {
         eprint!("{}", fates(&left));
     }
@@ -115,7 +119,11 @@ fn placed(args: &PlaceArgs) -> Result<Exit, Failure> {
     };
     let filter = if args.user { Filter::USER } else { Filter::ALL };
     let options = Options { time: wishes.time, filter, stop: &interrupt::flag(), told: &mut told };
-    let ended = place(placement, guard, options).map_err(|error| failed(&error))?;
+    // Before anything is moved or held: a program that is frozen can't help itself.
+    let minder = Minder::start(&folder, Silence::Waited)?;
+    let ended = place(placement, guard, options);
+    minder.end();
+    let ended = ended.map_err(|error| failed(&error))?;
     let answer = Answer::of(&wishes, &ended);
     if args.show.json {
         output::json(Document::Place, &answer)?;

@@ -2,8 +2,8 @@
 //!
 //! A stopped CPU is free when the guard's threads end; a frozen cgroup is not. So a guard of cgroups has a minder, in a session of its own: it
 //! hears from the thread that freezes ten times a second. Where it hears nothing for [`PATIENCE`], it ends the guard; where the guard
-//! has ended, it puts back what the journal says. Limits of bandwidth stay behind, too; nobody waits for a guard of theirs that stands still,
-//! so that one is not ended ([`Silence::Waited`]). A minder that is ended, too, leaves the journal to the next guard or `--restore`.
+//! has ended, it puts back what the journal says. Limits of bandwidth stay behind, too, and programs that `solo place` has moved or frozen; who
+//! changed these may stand still, and is not ended ([`Silence::Waited`]). A minder that is ended, too, leaves the journal to the next guard or `--restore`.
 
 use super::{cannot, machine, restored};
 use crate::cli::MindArgs;
@@ -25,7 +25,7 @@ const HELD: Duration = Duration::from_secs(10);
 
 /// What becomes of a guard that is silent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Silence {
+pub(in crate::commands) enum Silence {
     /// It is ended.
     Ended,
     /// It is waited for.
@@ -33,7 +33,7 @@ pub(super) enum Silence {
 }
 
 /// The guard's side.
-pub(super) struct Minder {
+pub(in crate::commands) struct Minder {
     child: Child,
     line: Mutex<Line>,
 }
@@ -47,7 +47,7 @@ struct Line {
 
 impl Minder {
     /// Starts one for the guard whose journal is in `folder`.
-    pub(super) fn start(folder: &Path, silence: Silence) -> Result<Self, Failure> {
+    pub(in crate::commands) fn start(folder: &Path, silence: Silence) -> Result<Self, Failure> {
         let failed = |source| Failure::File { action: "start", path: "/proc/self/exe".into(), source };
         let program = std::env::current_exe().map_err(failed)?;
         // It works in another folder, so that it keeps nobody from taking this one away.
@@ -90,7 +90,7 @@ impl Minder {
     }
 
     /// The guard has put everything back.
-    pub(super) fn end(mut self) {
+    pub(in crate::commands) fn end(mut self) {
         drop(self.line.lock().unwrap_or_else(PoisonError::into_inner).pipe.take());
         let _ = self.child.wait();
     }
