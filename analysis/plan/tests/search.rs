@@ -309,9 +309,7 @@ fn by_hand(head: &str, tasks: &[String], stretches: &[usize], good: impl Fn(&Sea
             |core: usize| (0..stretches.len()).any(|at| stretches[..at].iter().sum::<usize>() == core);
         // A task comes to the lowest of the cores that are empty and alike.
         let lowest = |at: usize| {
-            begins(on(at))
-                || (0..at)
-                    .any(|before| [0, 1].contains(&(on(at) - on(before).min(on(at)))) && on(before) <= on(at))
+            begins(on(at)) || (0..at).any(|before| on(before) == on(at) || on(before) + 1 == on(at))
         };
         let text = || -> String {
             tasks.iter().enumerate().map(|(at, task)| format!("{task}core = {}\n", on(at))).collect()
@@ -403,4 +401,21 @@ fn tasks_that_take_the_same_lock_come_to_one_core_wherever_that_is_proved() {
         "{proved} proved, {joined} of them by bringing tasks together; {open} without an analysis; {impossible} can't be"
     );
     assert!(joined > 5 && open > 5);
+}
+
+/// A lock without an analysis hides no overload, neither of one core nor of cores that tasks share.
+#[test]
+fn cores_that_are_overloaded_are_no_plan_even_where_a_lock_has_no_analysis() {
+    let lock = "[[lock]]\nname = \"l\"\nprotocol = \"ceiling\"\n";
+    let work = "work = [{ compute = \"3ms\" }, { lock = \"l\" }, { compute = \"3ms\" }, { unlock = \"l\" }]";
+    for (policy, shared, tasks, expected) in
+        [("P-EDF\"", 1, 2, 1_200_000), ("C-EDF\"\nclusters = 2", 2, 4, 2_400_000)]
+    {
+        let on = |name: &str, core: u16| task(name, &format!("core = {core}\n{work}"));
+        let all: String = (0..tasks).map(|at| on(&format!("t{at}"), 0)).collect();
+        let text = format!("{}{lock}{all}{}", HEAD.replace("P-EDF\"", policy), on("elsewhere", 2));
+        let found = lack(&text);
+        let expected = NoPlan::Overload { core: solo_model::CoreId(0), cores: shared, asked: expected };
+        assert_eq!(found, expected);
+    }
 }

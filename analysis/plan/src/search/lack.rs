@@ -89,11 +89,13 @@ pub enum NoPlan {
     Together(usize, usize),
     /// Two tasks on different cores take this lock, and there is no analysis of that: they belong on one core.
     Lock(String),
-    /// The tasks of a core ask for more than all of its time: some of their jobs fall behind for ever.
+    /// The tasks that share some cores ask for more than all of their time: some of their jobs fall behind for ever.
     Overload {
-        /// The core.
+        /// The lowest of the cores.
         core: CoreId,
-        /// In millionths of it.
+        /// How many they are.
+        cores: usize,
+        /// In millionths of one.
         asked: u64,
     },
     /// The windows that the deadlines of a core's partitions need are more than its time.
@@ -142,7 +144,7 @@ impl NoPlan {
             Self::Outlasts { needs, has, .. } => over(*needs, *has),
             Self::Io(lack) => lack.distance(),
             Self::Windows { asked, .. } => asked.saturating_sub(1_000_000).max(1),
-            Self::Overload { asked, .. } => asked.saturating_sub(1_000_000).max(1),
+            Self::Overload { cores, asked, .. } => asked.saturating_sub(*cores as u64 * 1_000_000).max(1),
             Self::NothingLeft { .. } => 1,
             // A common period always has a table: where that asks for too much of the core, that is nearer.
             Self::NoTable { .. } => u64::MAX >> 1,

@@ -47,7 +47,7 @@ use patterns::unfold_patterns;
 use solo_model::work::Step;
 use solo_model::{CoreId, Duration, Experiment};
 use solo_prove::Effort;
-use solo_prove::system::{Gap, Judged, Open, Overall, System, TaskFinding, Unbounded, Whose};
+use solo_prove::system::{Gap, Judged, Open, Overall, Overload, System, TaskFinding, Unbounded, Whose};
 use subject::Subject;
 
 /// More rounds than this are not made by rules.
@@ -444,13 +444,13 @@ fn late<'g>(experiment: &Experiment, gaps: impl Iterator<Item = (usize, &'g Gap)
     })
 }
 
-/// The core that is furthest overloaded by execution times alone. Only where no task runs on another core are they of one core.
+/// The cores that are furthest overloaded by execution times alone.
 fn overload(plan: &Plan, judged: &Judged) -> Option<NoPlan> {
-    let most = judged.overloads.iter().filter(|overload| overload.cores == 1);
-    let most = most.max_by_key(|overload| overload.asked_per_mille)?;
+    let over = |overload: &&Overload| overload.asked_per_mille.saturating_sub(overload.cores as u64 * 1000);
+    let most = judged.overloads.iter().max_by_key(over)?;
     let domains = plan.experiment.policy.domains(plan.experiment.platform.cores.len());
     let core = domains.get(most.domain)?.lowest()?;
-    Some(NoPlan::Overload { core, asked: most.asked_per_mille.saturating_mul(1000) })
+    Some(NoPlan::Overload { core, cores: most.cores, asked: most.asked_per_mille.saturating_mul(1000) })
 }
 
 /// A lock without an analysis that two tasks take on different cores.

@@ -161,7 +161,9 @@ impl NoPlan {
             Self::Outlasts { needs, has, .. } => (Scarce::Io, Gauge::times(*needs, *has)),
             Self::Io(lack) => (Scarce::Io, lack.gauge()),
             Self::Windows { asked, .. } => (Scarce::Windows, Gauge::of(*asked, WHOLE, Unit::Millionths)),
-            Self::Overload { asked, .. } => (Scarce::Room, Gauge::of(*asked, WHOLE, Unit::Millionths)),
+            Self::Overload { cores, asked, .. } => {
+                (Scarce::Room, Gauge::of(*asked, *cores as u64 * WHOLE, Unit::Millionths))
+            }
             Self::Together(..) => (Scarce::CommonMemory, None),
             Self::Lock(_) => (Scarce::Lock, None),
             Self::NoTable { .. } | Self::NothingLeft { .. } => (Scarce::Windows, None),

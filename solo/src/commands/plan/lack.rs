@@ -53,8 +53,9 @@ pub(super) fn lack(lack: &NoPlan) -> String {
         NoPlan::Lock(name) => format!(
             "lock {name:?} is taken on different cores, of which there is no analysis; from here on those that take it share one."
         ),
-        NoPlan::Overload { core, asked } => {
-            format!("The tasks of {core} ask for {} of its time: some of their jobs fall behind for ever.", share(*asked))
+        NoPlan::Overload { core, cores, asked } => {
+            let place = if *cores == 1 { core.to_string() } else { format!("the {cores} cores from {core} on") };
+            format!("The tasks of {place} ask for {} of one core: some of their jobs fall behind for ever.", share(*asked))
         }
         NoPlan::Windows { core, partitions, asked } => {
             let names = partitions.join(", ");
