@@ -7,6 +7,7 @@ use common::solo;
 use serde_json::Value;
 use std::fs;
 use std::io::{Read, Write};
+use std::os::fd::AsRawFd;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
@@ -519,6 +520,25 @@ fn one_that_is_killed_at_any_moment_leaves_nothing_moved_or_held() {
     assert_eq!(found[1], 2 * rounds, "everybody goes on");
     println!("{rounds} killed, of which {} had changed something", found[0]);
     assert!(found[0] >= rounds / 2, "{} of {rounds} had changed something", found[0]);
+}
+
+/// A build may replace the file while the old program is at work.
+#[test]
+fn who_has_no_file_any_more_has_its_minder_nevertheless() {
+    let folder = tempfile::tempdir().unwrap();
+    if !can_hold(folder.path()) {
+        return;
+    }
+    let copy = folder.path().join("solo");
+    fs::copy(solo().get_program(), &copy).unwrap();
+    let open = fs::File::open(&copy).unwrap();
+    fs::remove_file(&copy).unwrap();
+    let held = format!("/proc/{}/fd/{}", std::process::id(), open.as_raw_fd());
+    let mut command = Command::new(held);
+    command.arg("place").arg("--state").arg(folder.path().join("state"));
+    command.args(["-e", "page-faults", "--above", "1000000", "--action", "yield", "-q", "--", "true"]);
+    let output = command.output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
 }
 
 #[test]

@@ -43,9 +43,7 @@ impl Program {
             None => Command::new(name),
             Some(group) => {
                 // Before its first instruction: a process that is moved later has caused what it has caused.
-                let failed =
-                    |source| Failure::File { action: "start", path: "/proc/self/exe".into(), source };
-                let mut entering = Command::new(std::env::current_exe().map_err(failed)?);
+                let mut entering = Command::new("/proc/self/exe");
                 entering
                     .args(["guard", "enter"])
                     .arg(format!("/{}", String::from(group.clone())))
