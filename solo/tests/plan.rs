@@ -51,6 +51,28 @@ fn a_plan_is_a_scenario_that_checks_and_runs_without_a_miss() {
     assert_eq!(std::fs::read_to_string(&again).unwrap(), text);
 }
 
+/// Two windows of one core only compute: a core without a budget slows nobody then.
+#[test]
+fn a_plan_leaves_nothing_to_warn_of() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("planned.toml");
+    let partitions = "scenarios/planned/partitions.toml";
+    for scenario in [EIGHT, partitions, "scenarios/planned/avionics.toml", "scenarios/planned/pages.toml"] {
+        let planned = plan(&[scenario, "--write", word(&file), "--force"]);
+        assert_eq!(planned.status.code(), Some(0), "{scenario}: {}", said(&planned));
+        let checked = solo().args(["check", word(&file)]).output().unwrap();
+        assert!(!said(&checked).contains("warning"), "{scenario}: {}", said(&checked));
+    }
+    // The task that computes alone on its core now goes through memory instead.
+    assert_eq!(plan(&[partitions, "--write", word(&file), "--force"]).status.code(), Some(0));
+    let computes = std::fs::read_to_string(&file).unwrap();
+    let sweeps = computes.replacen("work = [{ compute = \"3ms\" }]", "work = [{ sweep = \"64KiB\" }]", 1);
+    assert_ne!(computes, sweeps);
+    std::fs::write(&file, sweeps).unwrap();
+    let checked = solo().args(["check", word(&file)]).output().unwrap();
+    assert!(said(&checked).contains("runs tasks that use memory and has no budget"), "{}", said(&checked));
+}
+
 #[test]
 fn a_file_is_replaced_only_on_request_and_not_written_without_a_plan() {
     let folder = tempfile::tempdir().unwrap();

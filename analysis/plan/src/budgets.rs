@@ -152,8 +152,10 @@ impl Draft<'_> {
             return;
         }
         let regulated = |core: &CoreId| regulation.cores.iter().any(|entry| entry.core == *core);
+        // Whoever only computes delays nobody on another core.
+        let uses = self.tasks.iter().filter(|task| task.work.touches_memory());
         let mut open: Vec<CoreId> =
-            self.tasks.iter().filter_map(|task| task.core).filter(|core| !regulated(core)).collect();
+            uses.filter_map(|task| task.core).filter(|core| !regulated(core)).collect();
         open.sort_unstable();
         open.dedup();
         for core in open {
