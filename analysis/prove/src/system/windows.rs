@@ -86,11 +86,12 @@ impl Divided<'_> {
                 let beside =
                     free.iter().find(|&&other| system.tasks[other].class <= system.tasks[task].class);
                 let place = own.iter().position(|&other| other == task);
+                let lifted = || lifted(system, here, &members, &free, task);
                 found[at] = match (&judged, system.unasked(task), beside, place) {
                     (_, Some(unasked), ..) => open(unasked),
                     (_, None, Some(&other), _) => open(Open::BesideWindows(other)),
                     (Err(why), ..) => open(why.clone()),
-                    (Ok(judged), .., Some(place)) => judged[place].clone(),
+                    (Ok(judged), .., Some(place)) => lifted().map_or_else(|| judged[place].clone(), open),
                     (Ok(_), .., None) => open(Open::OutOfTime),
                 };
             }
@@ -115,7 +116,7 @@ impl Divided<'_> {
         let load = load_of(system, members, partition)?;
         let lines = load.map_or(0, |load| load.lines);
         let loading = load.map_or(0, |load| load.time.get()).saturating_add(self.unlocking(system, here)?);
-        let under_way = self.under_way(system, here, own, partition, costs)?.saturating_add(loading);
+        let under_way = self.under_way(system, here, members, partition, costs)?.saturating_add(loading);
         let gaps = self.gaps(partition, under_way);
         let paths = costs.of_a_gap().saturating_add(loading);
         let between = |gaps, once| Some(Between { all: here.to_vec(), gaps, paths, lines, once });
@@ -181,12 +182,12 @@ impl Divided<'_> {
         Ok(loads.iter().map(|(_, load)| load.unlocking.get()).max().unwrap_or(0))
     }
 
-    /// What may be under way when a window begins: an access of another partition, and the kernel's own path.
+    /// What may be under way when a window begins: an access of another partition or of a task in none, and the kernel's own path.
     fn under_way(
         &self,
         system: &System,
         here: &[usize],
-        own: &[usize],
+        members: &[usize],
         partition: PartitionId,
         costs: Costs,
     ) -> Result<u64, Open> {
@@ -194,7 +195,7 @@ impl Divided<'_> {
         for (other, load) in self.loads(system, here)? {
             step = if other == partition { step } else { step.max(load.step.get()) };
         }
-        for &other in here.iter().filter(|task| !own.contains(task)) {
+        for &other in here.iter().filter(|task| !members.contains(task)) {
             step = step.max(system.tasks[other].step.ok_or(Open::Step(other))?.get());
         }
         Ok(costs.of_a_gap().saturating_add(step))
@@ -268,18 +269,34 @@ fn distance(windows: &[(u64, u64)], cycle: u64) -> Option<u64> {
 /// A lock that tasks of a partition share with others of the core. One that holds it may have to wait for its window, and while
 /// it waits ceilings keep nobody from taking a second lock: each may wait for the other's for ever.
 fn shared_lock(system: &System, here: &[usize], own: &[usize]) -> Option<Open> {
-    let uses = |task: usize, lock: usize| {
-        let member = &system.tasks[task];
-        member.sections.iter().any(|section| section.locks.contains(&lock))
-            || member.semaphores.contains(&lock)
-            || member.kept.contains(&lock)
-    };
     (0..system.locks.len()).find_map(|lock| {
-        let inside = own.iter().any(|&task| uses(task, lock));
-        let outside = here.iter().any(|&task| !own.contains(&task) && uses(task, lock));
+        let inside = own.iter().any(|&task| uses(system, task, lock));
+        let outside = here.iter().any(|&task| !own.contains(&task) && uses(system, task, lock));
         (inside && outside).then(|| Open::Lock {
             name: system.locks[lock].name.clone(),
             why: "tasks inside and outside a partition use it, and one that holds it may wait for its window",
         })
     })
+}
+
+/// A lock that lifts a task in no partition above `task`: one that it shares with as urgent a class of another partition. It may hold
+/// it whenever a window of `members` begins.
+fn lifted(system: &System, here: &[usize], members: &[usize], free: &[usize], task: usize) -> Option<Open> {
+    let urgent = |other: &usize| system.tasks[*other].class <= system.tasks[task].class;
+    let elsewhere = |other: &usize| !members.contains(other) && !free.contains(other) && urgent(other);
+    (0..system.locks.len()).find_map(|lock| {
+        let held = free.iter().any(|&other| uses(system, other, lock));
+        let lifts = here.iter().any(|other| elsewhere(other) && uses(system, *other, lock));
+        (held && lifts).then(|| Open::Lock {
+            name: system.locks[lock].name.clone(),
+            why: "a task in no partition and one of another partition use it, and who holds it may run when a window begins",
+        })
+    })
+}
+
+fn uses(system: &System, task: usize, lock: usize) -> bool {
+    let member = &system.tasks[task];
+    member.sections.iter().any(|section| section.locks.contains(&lock))
+        || member.semaphores.contains(&lock)
+        || member.kept.contains(&lock)
 }

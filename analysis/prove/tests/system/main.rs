@@ -3,6 +3,7 @@
 //!
 //! `./x soak` looks on: `SOLO_PROVE_SETS` says how many seeds are drawn, `SOLO_FIRST_SEED` which is the first.
 
+mod beside;
 mod draw;
 mod everything;
 mod interference;

@@ -1,0 +1,61 @@
+//! Tasks in no partition on a core whose time is divided: what they do between two windows of a partition may not be over when the next begins.
+
+use crate::{proofs, simulated};
+use solo_model::Experiment;
+use solo_prove::Effort;
+use solo_prove::system::{Open, System, TaskFinding};
+use solo_scenario::Platforms;
+use std::path::Path;
+
+fn experiment(text: &str) -> Experiment {
+    let found = solo_scenario::parse(text, Path::new("beside.toml"), &Platforms::builtin());
+    found.map(|scenario| scenario.base).expect("sound")
+}
+
+/// A hundred windows are ten of milliseconds: before each of them, and not once, an access of the task beside them may be under way.
+#[test]
+fn an_access_may_be_under_way_whenever_a_window_begins() {
+    let experiment = experiment(
+        "name = \"accesses\"\nplatform = \"xeon-w3530\"\nduration = \"210ms\"\n[scheduler]\npolicy = \"P-RM\"\n\
+         [isolation.partitions]\np = [\"a\"]\n\
+         [[isolation.cycle]]\ncore = 0\nlength = \"1ms\"\nwindows = [{ partition = \"p\", begin = \"0us\", length = \"100us\" }]\n\
+         [[task]]\nname = \"a\"\nclass = \"hard\"\ncore = 0\nperiod = \"200ms\"\noffset = \"100us\"\nwork = [{ compute = \"10ms\" }]\n\
+         [[task]]\nname = \"b\"\nclass = \"best-effort\"\ncore = 0\nwork = [{ chase = \"16MiB\", writes = \"50%\" }]\n",
+    );
+    let proofs = proofs(&experiment);
+    assert!(proofs[0].is_some(), "it has a bound");
+    assert_eq!(simulated(&experiment, &proofs), Ok(None));
+}
+
+/// `free` is in no partition and less urgent than `a`, and as urgent as `b` of another partition while it holds the lock that both take:
+/// it may hold it when the window of `a` begins, and goes on then.
+#[test]
+fn a_ceiling_of_another_partition_keeps_a_window_from_its_tasks() {
+    let experiment = |lock: &str| {
+        experiment(&format!(
+            "name = \"ceilings\"\nplatform = \"ideal-8\"\nduration = \"400ms\"\n[scheduler]\npolicy = \"P-RM\"\n\
+             [isolation.partitions]\none = [\"a\"]\ntwo = [\"b\"]\n\
+             [[isolation.cycle]]\ncore = 0\nlength = \"10ms\"\n\
+             windows = [{{ partition = \"two\", begin = \"0ms\", length = \"2ms\" }}, {{ partition = \"one\", begin = \"4ms\", length = \"4ms\" }}]\n\
+             [[lock]]\nname = \"l\"\nprotocol = \"ceiling\"\n[[lock]]\nname = \"other\"\nprotocol = \"ceiling\"\n\
+             [[task]]\nname = \"a\"\nclass = \"hard\"\ncore = 0\nperiod = \"40ms\"\noffset = \"8ms\"\nwork = [{{ compute = \"4ms\" }}]\n\
+             [[task]]\nname = \"b\"\nclass = \"hard\"\ncore = 0\nperiod = \"10ms\"\n\
+             work = [{{ lock = \"l\" }}, {{ compute = \"100us\" }}, {{ unlock = \"l\" }}]\n\
+             [[task]]\nname = \"free\"\nclass = \"soft\"\ncore = 0\nperiod = \"10ms\"\noffset = \"3500us\"\n\
+             work = [{{ lock = \"{lock}\" }}, {{ compute = \"1ms\" }}, {{ unlock = \"{lock}\" }}]\n"
+        ))
+    };
+    let shared = experiment("l");
+    let judged = System::of(&shared).judge(&mut Effort::default());
+    let named =
+        |open: &TaskFinding| matches!(open, TaskFinding::Open(Open::Lock { name, .. }) if name == "l");
+    assert!(named(&judged.tasks[0].outcome), "{:?}", judged.tasks[0].outcome);
+    // With a lock of its own it is less urgent than both, and they have bounds that hold.
+    let apart = experiment("other");
+    let proofs = proofs(&apart);
+    assert!(proofs[0].is_some() && proofs[1].is_some());
+    assert_eq!(simulated(&apart, &proofs), Ok(None));
+    // The bound that `a` has there does not hold here.
+    let found = simulated(&shared, &proofs).expect("it runs");
+    assert!(found.is_some_and(|found| found.starts_with("task0 took")), "the lock matters");
+}
