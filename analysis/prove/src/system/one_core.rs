@@ -121,7 +121,7 @@ pub(super) struct Between {
     pub(super) all: Vec<usize>,
     /// Times in which the partition does not run, as tasks that come before all others.
     pub(super) gaps: Vec<Task>,
-    /// So much of each is kernel paths and loading, which may be charged to whom it interrupts.
+    /// So much of each is what is under way when it ends, kernel paths, loading: that may be charged to whom it interrupts.
     pub(super) paths: u64,
     /// Lines that are loaded and locked at the end of each.
     pub(super) lines: u64,

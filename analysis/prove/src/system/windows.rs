@@ -118,8 +118,7 @@ impl Divided<'_> {
         let loading = load.map_or(0, |load| load.time.get()).saturating_add(self.unlocking(system, here)?);
         let under_way = self.under_way(system, here, members, partition, costs)?.saturating_add(loading);
         let gaps = self.gaps(partition, under_way);
-        let paths = costs.of_a_gap().saturating_add(loading);
-        let between = |gaps, once| Some(Between { all: here.to_vec(), gaps, paths, lines, once });
+        let between = |gaps, once| Some(Between { all: here.to_vec(), gaps, paths: under_way, lines, once });
         let any = one_core::judge(system, own, between(gaps, loading), effort);
         let Some((distance, length)) = self.released_with(system, members, own, partition) else {
             return Ok(any);

@@ -59,3 +59,20 @@ fn a_ceiling_of_another_partition_keeps_a_window_from_its_tasks() {
     let found = simulated(&shared, &proofs).expect("it runs");
     assert!(found.is_some_and(|found| found.starts_with("task0 took")), "the lock matters");
 }
+
+/// What is under way when a window begins is charged to the job that begins then, also by another partition's task: that job has not
+/// executed for longer than it declares, and no bound is void.
+#[test]
+fn an_access_of_another_partition_is_no_overrun() {
+    let experiment = experiment(
+        "name = \"charged\"\nplatform = \"xeon-w3530\"\nduration = \"200ms\"\nseed = 3\n[scheduler]\npolicy = \"P-RM\"\n\
+         [isolation.partitions]\none = [\"hog\"]\ntwo = [\"a\"]\n\
+         [[isolation.cycle]]\ncore = 0\nlength = \"300us\"\n\
+         windows = [{ partition = \"one\", begin = \"50us\", length = \"100us\" }, { partition = \"two\", begin = \"150us\", length = \"150us\" }]\n\
+         [[task]]\nname = \"a\"\nclass = \"hard\"\ncore = 0\nperiod = \"2ms\"\nwork = [{ compute = \"200us\" }]\n\
+         [[task]]\nname = \"hog\"\nclass = \"best-effort\"\ncore = 0\nwork = [{ chase = \"8MiB\", writes = \"50%\" }]\n",
+    );
+    let proofs = proofs(&experiment);
+    assert!(proofs[0].is_some(), "it has a bound");
+    assert_eq!(simulated(&experiment, &proofs), Ok(None));
+}
