@@ -1,7 +1,8 @@
 //! The socket at which a guard takes other budgets.
 //!
 //! It lies in the guard's folder, which is its owner's alone. A request is a line, `WHO EVENTS`; the answer is a line, `ok` or
-//! why not. Who is slow is not waited for: occupiers go on meanwhile, and the next request comes after a hundredth of a second.
+//! why not. Who is slow is not waited for: occupiers go on meanwhile, and the next request comes after a hundredth of a second,
+//! however slowly words come.
 
 use super::who::Who;
 use crate::exit::Failure;
@@ -9,13 +10,13 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The socket's name in its folder.
 const SOCKET: &str = "guard.socket";
-/// A request's length at most, and an answer's.
-const LONGEST: u64 = 512;
-/// How long to wait for somebody's words.
+/// A request's length at most, and an answer's, in bytes: names of all groups that are held are in an answer.
+const LONGEST: usize = 64 * 1024;
+/// How long to wait for all of somebody's words.
 const PATIENCE: Duration = Duration::from_millis(10);
 /// How long who asks waits for an answer.
 const ANSWER: Duration = Duration::from_secs(2);
@@ -50,9 +51,8 @@ impl Listener {
     fn answer_one(&self, allow: &mut dyn FnMut(Who, u64) -> Result<(), String>) -> io::Result<()> {
         let (mut stream, _) = self.socket.accept()?;
         stream.set_nonblocking(false)?;
-        stream.set_read_timeout(Some(PATIENCE))?;
         stream.set_write_timeout(Some(PATIENCE))?;
-        let answer = match understood(&line(&mut stream)?) {
+        let answer = match understood(&line(&mut stream, PATIENCE)?) {
             Some((who, events)) => allow(who, events),
             None => Err("expected whose budget it is and the events".to_owned()),
         };
@@ -67,17 +67,30 @@ impl Drop for Listener {
     }
 }
 
-/// One line, as far as it comes in one piece.
-fn line(stream: &mut UnixStream) -> io::Result<String> {
-    let mut text = String::new();
-    let mut bytes = [0];
-    while stream.read(&mut bytes)? == 1 && bytes != [b'\n'] {
-        if text.len() as u64 >= LONGEST {
+/// One line, or what came before its reader hung up. It is there within `patience`, or is not waited for.
+fn line(stream: &mut UnixStream, patience: Duration) -> io::Result<String> {
+    let end = Instant::now() + patience;
+    let (mut text, mut bytes) = (Vec::new(), [0; 4096]);
+    loop {
+        let left = end.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(ErrorKind::TimedOut.into());
+        }
+        stream.set_read_timeout(Some(left))?;
+        let read = match stream.read(&mut bytes) {
+            Err(error) if error.kind() == ErrorKind::WouldBlock => return Err(ErrorKind::TimedOut.into()),
+            read => read?,
+        };
+        let came = &bytes[..read];
+        let ended = came.iter().position(|&byte| byte == b'\n');
+        text.extend_from_slice(&came[..ended.unwrap_or(read)]);
+        if text.len() > LONGEST {
             return Err(io::Error::other("a line without an end"));
         }
-        text.push(char::from(bytes[0]));
+        if ended.is_some() || read == 0 {
+            return String::from_utf8(text).map_err(|_| io::Error::other("a line that is no text"));
+        }
     }
-    Ok(text)
 }
 
 fn understood(line: &str) -> Option<(Who, u64)> {
@@ -97,14 +110,17 @@ pub(super) enum Refusal {
 pub(super) fn ask(folder: &Path, who: &Who, events: u64) -> Result<(), Refusal> {
     let answer = || {
         let mut stream = UnixStream::connect(folder.join(SOCKET))?;
-        stream.set_read_timeout(Some(ANSWER))?;
+        stream.set_write_timeout(Some(ANSWER))?;
         stream.write_all(format!("{who} {events}\n").as_bytes())?;
-        line(&mut stream)
+        line(&mut stream, ANSWER)
     };
     match answer() {
         Ok(answer) if answer == "ok" => Ok(()),
         Ok(answer) if answer.is_empty() => Err(Refusal::Nobody(io::Error::other("it hung up"))),
         Ok(why) => Err(Refusal::Refused(why)),
+        Err(error) if error.kind() == ErrorKind::TimedOut => {
+            Err(Refusal::Nobody(io::Error::other(format!("nothing came within {} s", ANSWER.as_secs()))))
+        }
         Err(error) => Err(Refusal::Nobody(error)),
     }
 }
@@ -138,7 +154,8 @@ mod tests {
             "1 -3\n",
             "70000 3\n",
             "\0\n",
-            &"9".repeat(9000),
+            &"9".repeat(90_000),
+            "/gr\u{f6}\u{df}e 7\n",
             "0 5\n",
             "1 20\n",
             "/a b/c 7\n",
@@ -163,12 +180,45 @@ mod tests {
                 strange,
                 strange,
                 "",
+                "ok\n",
                 "core0 has no budget\n",
                 "ok\n",
                 "ok\n"
             ]
         );
-        assert_eq!(allowed, [("1".to_owned(), 20), ("/a b/c".to_owned(), 7)]);
+        let expected = [("/gr\u{f6}\u{df}e", 7), ("1", 20), ("/a b/c", 7)];
+        assert_eq!(allowed, expected.map(|(who, events)| (who.to_owned(), events)));
+    }
+
+    #[test]
+    fn who_says_a_letter_now_and_then_is_not_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let listener = Listener::bind(folder.path()).unwrap();
+        let mut slow = UnixStream::connect(folder.path().join(SOCKET)).unwrap();
+        let talker = std::thread::spawn(move || {
+            let mut said = 0;
+            while said < 400 && slow.write_all(b"9").is_ok() {
+                said += 1;
+                std::thread::sleep(PATIENCE / 4);
+            }
+            said
+        });
+        listener.attend(&mut |_, _| Ok(()));
+        assert!(talker.join().unwrap() < 400, "it was heard to its end");
+    }
+
+    #[test]
+    fn an_answer_that_names_many_groups_is_heard() {
+        let folder = tempfile::tempdir().unwrap();
+        let listener = Listener::bind(folder.path()).unwrap();
+        let why = "/a.slice/b.service, ".repeat(100);
+        std::thread::scope(|scope| {
+            let asks = scope.spawn(|| ask(folder.path(), &Who::Cpu(CoreId(1)), 5));
+            while !asks.is_finished() {
+                listener.attend(&mut |_, _| Err(why.clone()));
+            }
+            assert!(matches!(asks.join().unwrap(), Err(Refusal::Refused(said)) if said == why));
+        });
     }
 
     #[test]
