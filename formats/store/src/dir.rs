@@ -57,7 +57,7 @@ impl Dir {
         builder.recursive(true).mode(0o700).create(path).map_err(StoreError::std("create", path))?;
         let dir = Self::open(path)?;
         let stat = rustix::fs::fstat(&*dir.fd).map_err(StoreError::io("read", path))?;
-        if stat.st_uid != rustix::process::geteuid().as_raw() || stat.st_mode & 0o022 != 0 {
+        if is_shared(&stat) {
             return Err(StoreError::Shared { path: path.to_owned() });
         }
         Ok(dir)
@@ -134,13 +134,28 @@ impl Dir {
     /// # Errors
     /// [`StoreError::Name`], [`StoreError::Io`], [`StoreError::NotAFile`] where something else has this name.
     pub fn grow(&self, name: &str) -> Result<File, StoreError> {
+        self.growing(name, 0o666)
+    }
+
+    /// The same, of a file that its owner alone, who is the caller, may read and write, whatever the umask.
+    ///
+    /// # Errors
+    /// As [`Self::grow`], and [`StoreError::Shared`] where the file that is there is another's or others may write into it.
+    pub fn grow_own(&self, name: &str) -> Result<File, StoreError> {
+        let file = self.growing(name, 0o600)?;
+        let path = self.path_of(name);
+        let stat = rustix::fs::fstat(&file).map_err(StoreError::io("read", &path))?;
+        if is_shared(&stat) { Err(StoreError::Shared { path }) } else { Ok(file) }
+    }
+
+    fn growing(&self, name: &str, mode: u32) -> Result<File, StoreError> {
         let path = self.checked(name)?;
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
         let failed = StoreError::io("open", &path);
         if let Some(what) = self.stat(name)?.as_ref().and_then(read::kind) {
             return Err(StoreError::NotAFile { path, what });
         }
-        let file = rustix::fs::openat(&*self.fd, name, flags, Mode::from_raw_mode(0o666)).map_err(failed)?;
+        let file = rustix::fs::openat(&*self.fd, name, flags, Mode::from_raw_mode(mode)).map_err(failed)?;
         Ok(File::from(file))
     }
 
@@ -256,4 +271,9 @@ impl Dir {
             Err(StoreError::Name { name: name.to_owned() })
         }
     }
+}
+
+/// True for what somebody else owns or others may write into.
+fn is_shared(stat: &rustix::fs::Stat) -> bool {
+    stat.st_uid != rustix::process::geteuid().as_raw() || stat.st_mode & 0o022 != 0
 }

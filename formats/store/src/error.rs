@@ -93,10 +93,10 @@ pub enum StoreError {
         /// The first line that is not, from 1.
         line: usize,
     },
-    /// A folder that has to be its user's own.
+    /// A folder or a file that has to be its user's own.
     #[error("{} belongs to somebody else, or others may write into it", Printable(path.display()))]
     Shared {
-        /// The folder.
+        /// The folder or the file.
         path: PathBuf,
     },
     /// A name that is no name of a single file.

@@ -196,6 +196,23 @@ fn planted_links_are_not_followed() {
 }
 
 #[test]
+fn a_file_of_ones_own_is_nobody_elses_to_write() {
+    use std::os::unix::fs::PermissionsExt;
+    let home = tempfile::tempdir().unwrap();
+    let dir = solo_store::Dir::private(&home.path().join("state")).unwrap();
+    drop(dir.grow_own("journal").unwrap());
+    let path = home.path().join("state/journal");
+    assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    for (mode, is_own) in [(0o644, true), (0o600, true), (0o666, false), (0o620, false)] {
+        fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+        match dir.grow_own("journal") {
+            Ok(_) => assert!(is_own, "{mode:o}"),
+            Err(error) => assert!(!is_own && matches!(error, StoreError::Shared { .. }), "{mode:o}: {error}"),
+        }
+    }
+}
+
+#[test]
 fn a_folder_that_stayed_empty_is_given_back() {
     let home = tempfile::tempdir().unwrap();
     let (new, old) = (home.path().join("new"), home.path().join("old"));

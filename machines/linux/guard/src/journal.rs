@@ -100,7 +100,7 @@ impl Journal {
     /// Opens and locks the journal of a folder that nobody else may write into, and reads it.
     pub(crate) fn open(folder: &Path) -> Result<(Self, Past), GuardError> {
         let dir = Dir::private(folder).map_err(GuardError::Journal)?;
-        let mut file = dir.grow(JOURNAL).map_err(GuardError::Journal)?;
+        let mut file = dir.grow_own(JOURNAL).map_err(GuardError::Journal)?;
         let path = dir.path_of(JOURNAL);
         let failed =
             |source| GuardError::Journal(StoreError::Io { operation: "read", path: path.clone(), source });
