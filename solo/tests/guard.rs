@@ -396,6 +396,25 @@ fn budgets_of_groups_are_changed_while_they_are_held() {
 }
 
 /// The numbers that watches show are those of the guard, while it is at work and no longer.
+/// The process beside the guard hears nothing from a thread that freezes nobody any more, and is not to end the guard for that.
+#[test]
+fn cpus_are_held_when_the_only_group_is_taken_away() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(_alone) = can_freeze(folder.path()) else { return };
+    let group = group_of(std::process::id()).with_file_name(format!("solo-test-{}", std::process::id()));
+    std::fs::create_dir(&group).unwrap();
+    let budget = format!("/{}=100", group.file_name().unwrap().to_str().unwrap());
+    let words = ["-e", "page-faults", "--budget", "0=100000", "--budget", &budget, "--period", "100ms"];
+    let mut at_work = AtWork::start(folder.path(), &words);
+    std::fs::remove_dir(&group).unwrap();
+    std::thread::sleep(Duration::from_millis(5500));
+    assert_eq!(at_work.0.try_wait().unwrap(), None, "it has ended");
+    let mut command = solo();
+    command.args(["guard", "set", "0=200000", "--state"]).arg(folder.path().join("state"));
+    let set = command.output().unwrap();
+    assert_eq!(set.status.code(), Some(0), "{}", said(&set));
+}
+
 #[test]
 fn a_watch_shows_how_far_budgets_have_come() {
     let folder = tempfile::tempdir().unwrap();
@@ -513,8 +532,13 @@ fn interrupts_are_kept_off_and_come_back() {
     let moved =
         before.iter().zip(&during).filter(|(was, is)| was.1.starts_with("0-") && !is.1.starts_with('0'));
     let moved = moved.count();
-    // Killed: the next one puts them back.
+    // Killed: the process beside it puts them back, and nobody has to ask for it.
     drop(at_work);
+    let begun = std::time::Instant::now();
+    while lists() != before && begun.elapsed() < Duration::from_secs(5) {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    assert_eq!(lists(), before);
     let restored = guard(folder.path(), &["--restore"]).output().unwrap();
     assert_eq!(restored.status.code(), Some(0), "{}", said(&restored));
     assert_eq!(lists(), before);

@@ -136,7 +136,7 @@ pub(crate) struct HoldArgs {
     #[arg(long, value_name = "TIME")]
     pub(crate) time: Option<String>,
     /// Also lift what Linux keeps from real-time threads (sched_rt_runtime_us, the fair server of each CPU) while the guard is
-    /// at work; it is put back at the end, or by the next guard
+    /// at work; it is put back at the end, however the guard ends
     #[arg(long)]
     pub(crate) all_real_time: bool,
     /// Also keep interrupts off the CPUs with budgets while the guard is at work, as far as the kernel lets them go to others

@@ -180,14 +180,19 @@ fn held(options: &HoldArgs) -> Result<Exit, Failure> {
         eprint!("{}", fates(&left));
     }
     let listener = Listener::bind(&folder)?;
+    // Before there is anything to leave behind.
+    let minder = minded(&wishes, &changes).map(|silence| Minder::start(&folder, silence)).transpose()?;
     let mut doubts = change(&mut guard, &changes);
     let keeper = wishes.holds_cpus().then(|| Keeper::choose(options.back_end)).transpose()?;
     let board = Board::make(&folder, &wishes.names())?;
     let session = Session::new(&wishes, options, (listener, board), keeper.as_ref());
-    let (ended, groups, restored) = match &wishes.groups {
-        Some(groups) => with_groups(session, groups, guard, &folder)?,
-        None => (session.run()?, None, guard.undo()),
+    let came = match (&wishes.groups, &minder) {
+        (Some(groups), Some(minder)) => with_groups(session, groups, guard, minder),
+        _ => session.run().map(|ended| (ended, None, guard.undo())),
     };
+    // The guard has given the journal back, for which its minder waits.
+    minder.into_iter().for_each(Minder::end);
+    let (ended, groups, restored) = came?;
     doubts.extend(keeper.as_ref().and_then(Keeper::ejected).map(|ejected| Printable(ejected).to_string()));
     let held = Both { cpus: ended.cpus, groups };
     let answer = Answer::of(&wishes, &held, &restored, keeper.as_ref(), doubts);
@@ -200,29 +205,28 @@ fn held(options: &HoldArgs) -> Result<Exit, Failure> {
     })
 }
 
+/// Whether a minder is needed, and for whom: a guard that stands still keeps nobody frozen, and changes nothing more.
+fn minded(wishes: &Wishes, changes: &[(Setting, String)]) -> Option<Silence> {
+    match wishes.groups {
+        Some(_) => Some(Silence::Ended),
+        None => (!changes.is_empty()).then_some(Silence::Waited),
+    }
+}
+
 /// Holds groups, too, by a thread that keeps its rights: whoever attends to the program gives them up, and a cgroup is taken away only
 /// after the program in it has ended.
 fn with_groups(
     mut session: Session<'_>,
     groups: &GroupWishes,
     mut guard: Guard<Machine>,
-    folder: &Path,
+    minder: &Minder,
 ) -> Result<(Ended, Option<GroupsHeld>, Restored), Failure> {
-    // Before there is anything to leave behind.
-    let minder = Minder::start(folder, Silence::Ended)?;
-    let program = match session.wishes.holds_program().then(|| program_group(&mut guard)).transpose() {
-        Ok(program) => program,
-        Err(error) => {
-            // The minder waits for the journal.
-            drop(guard);
-            minder.end();
-            return Err(cannot(&error));
-        }
-    };
+    let program = session.wishes.holds_program().then(|| program_group(&mut guard)).transpose();
+    let program = program.map_err(|error| cannot(&error))?;
     let budgets = groups.of(program.as_ref().unwrap_or(&Group::default()));
     let (handle, worker) = groups::sides();
     let (ended, joined) = std::thread::scope(|scope| {
-        let work = || (worker.work(&budgets, &mut guard, &minder), guard.undo());
+        let work = || (worker.work(&budgets, &mut guard, minder), guard.undo());
         let thread = scope.spawn(work);
         let ended = handle.are_held().then(|| {
             session.groups = Some(GroupsAtWork { handle, program });
@@ -230,7 +234,6 @@ fn with_groups(
         });
         (ended, thread.join())
     });
-    minder.end();
     let (held, restored) = joined.map_err(|_| Failure::Guard {
         exit: Exit::Cannot,
         message: "the thread that holds groups panicked; what it had changed was put back".to_owned(),
@@ -346,19 +349,31 @@ impl<'o> Session<'o> {
     }
 
     fn hold(&mut self) -> Result<Option<Held>, OccupierError> {
-        if let Some(keeper) = self.keeper {
-            let budgets = &self.wishes.budgets;
-            return hold(budgets, keeper.gate(), &rights::give_up, &mut |live| {
-                self.attend(live.since, Some(live))
-            })
-            .map(Some);
+        let Some(keeper) = self.keeper else {
+            rights::give_up();
+            self.attend_to_groups(Duration::ZERO);
+            return Ok(None);
+        };
+        let (mut since, mut flow) = (Duration::ZERO, ControlFlow::Continue(()));
+        let held = hold(&self.wishes.budgets, keeper.gate(), &rights::give_up, &mut |live| {
+            since = live.since;
+            flow = self.attend(since, Some(live));
+            flow
+        })?;
+        // No CPU is held any more (they went offline), and groups are.
+        if flow.is_continue() && self.groups.is_some() {
+            self.attend_to_groups(since);
         }
-        rights::give_up();
+        Ok(Some(held))
+    }
+
+    /// Attends to everybody until the end while no CPU is held: from `since` on, after the first period began.
+    fn attend_to_groups(&mut self, since: Duration) {
         let begun = std::time::Instant::now();
-        while self.attend(Duration::new(begun.elapsed().as_nanos() as u64), None).is_continue() {
+        let now = || since.saturating_add(Duration::new(begun.elapsed().as_nanos() as u64));
+        while self.attend(now(), None).is_continue() {
             std::thread::sleep(EACH);
         }
-        Ok(None)
     }
 
     fn attend(&mut self, since: Duration, live: Option<&Live<'_>>) -> ControlFlow<()> {
@@ -376,15 +391,16 @@ impl<'o> Session<'o> {
             Err(_) => true,
         };
         let late = self.wishes.time.is_some_and(|time| since >= time);
-        let let_go = self.groups.as_mut().is_some_and(|groups| !groups.handle.look());
+        // Groups that were taken away end nothing where CPUs are held.
+        let let_go = self.groups.as_mut().is_some_and(|groups| !groups.handle.look()) && live.is_none();
         let ejected = self.keeper.is_some_and(|keeper| keeper.ejected().is_some());
         if ended || late || let_go || ejected || interrupt::requested() {
             return ControlFlow::Break(());
         }
         let Self { listener, wishes, groups, board, .. } = self;
         let cores = wishes.budgets.cores().into_iter();
-        let cpus = cores.filter_map(|core| live.and_then(|live| live.progress(core)));
-        let of_groups = groups.iter().flat_map(|groups| groups.handle.progress().iter().copied());
+        let cpus = cores.map(|core| live.and_then(|live| live.progress(core)));
+        let of_groups = groups.iter().flat_map(|groups| groups.handle.progress().iter().copied().map(Some));
         board.write(cpus.chain(of_groups));
         listener.attend(&mut |who, events| match who {
             Who::Cpu(core) => allow(wishes, live, core, events),
@@ -417,7 +433,11 @@ impl<'o> Session<'o> {
 /// Gives a CPU another budget.
 fn allow(wishes: &Wishes, live: Option<&Live<'_>>, core: CoreId, events: u64) -> Result<(), String> {
     let none = || format!("{core} has no budget: {} held", wishes.whom());
-    let live = live.ok_or_else(none)?;
+    let gone = || match wishes.budgets.cores().contains(&core) {
+        true => format!("the budget of {core} is no longer held"),
+        false => none(),
+    };
+    let live = live.ok_or_else(gone)?;
     match live.allow(core, Budget::Events(Events::new(events))) {
         Ok(true) => Ok(()),
         Ok(false) => Err(none()),

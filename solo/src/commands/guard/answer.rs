@@ -202,7 +202,8 @@ impl Both {
 
     fn length(&self) -> Duration {
         let cpus = self.cpus.as_ref().map(|held| held.length);
-        cpus.or_else(|| Some(self.groups.as_ref()?.length)).unwrap_or(Duration::ZERO)
+        let groups = self.groups.as_ref().map(|held| held.length);
+        cpus.max(groups).unwrap_or(Duration::ZERO)
     }
 }
 

@@ -13,11 +13,14 @@ use solo_guard::{Group, Guard, Machine};
 use solo_model::Events;
 use solo_model::isolation::Budget;
 use std::ops::ControlFlow;
-use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel};
 use std::time::Duration;
 
 /// How long who asks for another budget waits for the thread that holds it.
 const ANSWER: Duration = Duration::from_secs(1);
+
+/// How often the minder hears of a thread that holds no group any more.
+const EACH: Duration = Duration::from_millis(100);
 
 /// What the thread that holds groups is asked.
 enum Request {
@@ -97,9 +100,14 @@ impl GroupWorker {
             serve(&requests, live)
         });
         drop(progress);
-        // Who asks meanwhile is not answered, and hears so at once.
-        requests.into_iter().for_each(drop);
-        held
+        // CPUs may be held for longer. Who asks meanwhile is not answered, and hears so at once.
+        loop {
+            match requests.recv_timeout(EACH) {
+                Ok(request) => drop(request),
+                Err(RecvTimeoutError::Timeout) => minder.alive(),
+                Err(RecvTimeoutError::Disconnected) => return held,
+            }
+        }
     }
 }
 

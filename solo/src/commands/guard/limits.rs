@@ -90,7 +90,7 @@ fn hold<A: Actuator>(
         while !thread.is_finished() {
             alive();
             watch.look(now());
-            board.write(watch.progress());
+            board.write(watch.progress().map(Some));
             std::thread::sleep(EACH);
         }
         thread.join()

@@ -4,10 +4,10 @@ use crate::exit::Failure;
 use solo_guard::limits::LimitProgress;
 use solo_guard::occupier::Progress;
 use solo_model::Bandwidth;
-use std::fs::{self, File};
+use std::fs::{self, DirBuilder, File};
 use std::io;
 use std::marker::PhantomData;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -69,20 +69,24 @@ impl<S: Shown> Board<S> {
         let failed = |source| Failure::File { action: "write", path: folder.clone(), source };
         let row = |name: &String| -> io::Result<Vec<File>> {
             let place = folder.join(name);
-            fs::create_dir_all(&place)?;
-            S::FILES.iter().map(|file| File::create_new(place.join(file))).collect()
+            DirBuilder::new().recursive(true).mode(0o755).create(&place)?;
+            // Whatever the umask: nobody else writes into them.
+            let mut options = File::options();
+            options.write(true).create_new(true).mode(0o644);
+            S::FILES.iter().map(|file| options.open(place.join(file))).collect()
         };
         let rows = names.iter().map(row).collect::<io::Result<_>>().map_err(failed)?;
         Ok(Self { folder, rows, written: None, shown: PhantomData })
     }
 
-    /// Writes where everybody is, a tenth of a second apart.
-    pub(super) fn write(&mut self, progress: impl Iterator<Item = S>) {
+    /// Writes where everybody is who is still held, a tenth of a second apart.
+    pub(super) fn write(&mut self, progress: impl Iterator<Item = Option<S>>) {
         if self.written.is_some_and(|written| written.elapsed() < EACH) {
             return;
         }
         self.written = Some(Instant::now());
         for (files, one) in self.rows.iter().zip(progress) {
+            let Some(one) = one else { continue };
             for (file, number) in files.iter().zip(one.numbers()) {
                 // Always as long: whoever reads meanwhile sees what was there before or this. A full disk keeps what was there before.
                 let text =

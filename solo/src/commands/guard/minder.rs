@@ -2,8 +2,8 @@
 //!
 //! A stopped CPU is free when the guard's threads end; a frozen cgroup is not. So a guard of cgroups has a minder, in a session of its own: it
 //! hears from the thread that freezes ten times a second. Where it hears nothing for [`PATIENCE`], it ends the guard; where the guard
-//! has ended, it puts back what the journal says. Limits of bandwidth stay behind, too, and programs that `solo place` has moved or frozen; who
-//! changed these may stand still, and is not ended ([`Silence::Waited`]). A minder that is ended, too, leaves the journal to the next guard or `--restore`.
+//! has ended, it puts back what the journal says. Settings of the system and limits of bandwidth stay behind, too, and programs that
+//! `solo place` has moved or frozen; who changed these may stand still, and is not ended ([`Silence::Waited`]). A minder that is ended, too, leaves the journal to the next guard or `--restore`.
 
 use super::{cannot, machine, restored};
 use crate::cli::MindArgs;

@@ -83,7 +83,8 @@ impl Seat {
     /// It is not held from now on, and not left frozen: nobody else would thaw it before the end.
     fn fail(&mut self, error: io::Error) {
         let _ = self.thaw();
-        self.tally.failure = Some(error);
+        let is_gone = error.raw_os_error() == Some(Errno::NODEV.raw_os_error());
+        self.tally.failure = Some(if is_gone { io::Error::other("the group was taken away") } else { error });
     }
 
     /// What was counted in all; what is frozen settles.
