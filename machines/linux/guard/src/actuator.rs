@@ -7,7 +7,7 @@ use crate::seen::{Identity, Seen};
 use crate::setting::{CGROUPS, Group, Place, Setting};
 use solo_store::{Dir, StoreError};
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Looks at settings and sets them.
 pub trait Actuator {
@@ -60,6 +60,11 @@ impl Machine {
         let has = |path: &str| at(&root, path).and_then(|dir| dir.has("cgroup.controllers")).unwrap_or(false);
         let cgroups = if !has(CGROUPS) && has(UNIFIED) { UNIFIED } else { CGROUPS };
         Ok(Self { root, cgroups })
+    }
+
+    /// Where cgroups (version 2) are mounted.
+    pub fn place_of_groups(&self) -> PathBuf {
+        Path::new("/").join(self.cgroups)
     }
 
     /// The group that a process is in; `None` where there are no cgroups of version 2 or no such process.

@@ -229,8 +229,11 @@ impl Setting {
 }
 
 impl fmt::Display for Setting {
-    /// The path of its file, or what it is.
+    /// The path of its file, or what it is: where cgroups are mounted is the machine's.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Self::Cgroup { group, knob } = self {
+            return write!(f, "{} of the cgroup {group}", knob.file());
+        }
         match self.place(CGROUPS) {
             Place::File(folders, file) => write!(f, "/{}/{file}", folders.join("/").escape_debug()),
             Place::Thread(thread) => write!(f, "the CPUs of thread {thread}"),
@@ -255,7 +258,7 @@ mod tests {
         }
         let group = Group::new("user.slice/a b").unwrap();
         let setting = Setting::Cgroup { group, knob: Knob::Freeze };
-        assert_eq!(setting.to_string(), "/sys/fs/cgroup/user.slice/a b/cgroup.freeze");
+        assert_eq!(setting.to_string(), "cgroup.freeze of the cgroup /user.slice/a b");
         let text = serde_json::to_string(&setting).unwrap();
         assert_eq!(serde_json::from_str::<Setting>(&text).unwrap(), setting);
     }

@@ -2,12 +2,13 @@
 
 use super::super::run::chosen;
 use super::super::watch::event_set;
+use super::machine;
 use super::who::{Member, Who};
 use crate::cli::{HoldArgs, Instead, ReclaimFrom, Share};
 use crate::exit::{Exit, Failure};
-use solo_guard::Group;
 use solo_guard::groups::{GroupBudgets, GroupError};
 use solo_guard::occupier::Budgets;
+use solo_guard::{Group, Machine};
 use solo_model::isolation::{Budget, CoreBudget, Counted, Reclaim, Regulation, Sharing};
 use solo_model::text::Printable;
 use solo_model::{Bandwidth, Bytes, CoreId, Duration, EventId, Events, Experiment};
@@ -118,10 +119,13 @@ impl GroupWishes {
 /// Why groups are not held.
 pub(super) fn not_held(error: GroupError) -> Failure {
     match error {
-        GroupError::Group { group, source } if source.is_not_found() => Failure::Usage(format!(
-            "there is no cgroup {}; `ls /sys/fs/cgroup` lists those at the top",
-            Printable(group)
-        )),
+        GroupError::Group { group, source } if source.is_not_found() => {
+            let lists = |machine: Machine| {
+                format!("; `ls {}` lists those at the top", machine.place_of_groups().display())
+            };
+            let lists = machine().map_or_else(|_| String::new(), lists);
+            Failure::Usage(format!("there is no cgroup {}{lists}", Printable(group)))
+        }
         GroupError::Group { .. }
         | GroupError::Claimed { .. }
         | GroupError::Frozen { .. }
@@ -277,7 +281,7 @@ pub(super) fn duration(option: &str, text: &str) -> Result<Duration, Failure> {
 /// The one event of these words, as `perf_event_open` wants it.
 fn attr(event: &str) -> Result<Attr, Failure> {
     let host = Host::new();
-    let set = event_set(event, &host).map_err(|(exit, message)| Failure::Guard { exit, message })?;
+    let set = event_set("-e", event, &host).map_err(|(exit, message)| Failure::Guard { exit, message })?;
     let cannot = |message: String| Failure::Guard { exit: Exit::Cannot, message };
     let resolver = Resolver::new(&host);
     let groups = resolver.groups(&set, Filter::ALL).map_err(|error| cannot(Printable(error).to_string()))?;
