@@ -280,7 +280,12 @@ fn warnings(report: &Report, no_switches: Option<&str>, share: Option<(u64, u64)
             let own = core.occupants.iter().filter(|occupant| real_time(occupant.task));
             own.map(|occupant| occupant.ran.get()).sum::<u64>()
         };
-        let full = |core: &&CoreReport| u128::from(used(core)) * u128::from(period) >= most;
+        // Nobody is stopped before the share of the first period is used up.
+        let least = runtime.saturating_mul(1000);
+        let full = |core: &&CoreReport| {
+            let used = used(core);
+            used >= least && u128::from(used) * u128::from(period) >= most
+        };
         let core = report.cores.iter().find(full).filter(|_| !report.end.is_zero())?;
         Some(format!(
             "{} was busy for as long as Linux lets real-time threads run, {runtime} of each {period} us: who needed more was \
@@ -303,9 +308,13 @@ mod tests {
 
     /// A run of a second in which core 0 runs a task until `busy`.
     fn report(class: TaskClass, busy: u64) -> Report {
+        report_until(1_000_000_000, class, busy)
+    }
+
+    fn report_until(end_ns: u64, class: TaskClass, busy: u64) -> Report {
         let task = Task::new("t", class, Release::Once { offset: Duration::ZERO });
         let policy = Policy::new(Scope::Partitioned, Criterion::StaticPriority);
-        let end = End::At(Duration::from_secs(1));
+        let end = End::At(Duration::new(end_ns));
         let mut summary = Summary::new(&Experiment::new("busy", chip(1), policy, vec![task], end));
         let task = Some(TaskId(0));
         let switch = |at, from, to| {
@@ -314,7 +323,7 @@ mod tests {
         };
         summary.add(&switch(0, None, task));
         summary.add(&switch(busy, task, None));
-        summary.finish(Instant::new(1_000_000_000))
+        summary.finish(Instant::new(end_ns))
     }
 
     #[test]
@@ -354,6 +363,8 @@ mod tests {
         let share = Some((950_000, 1_000_000));
         assert_eq!(warnings(&report(TaskClass::Hard, 949_000_000), None, share), [""; 0]);
         assert!(warnings(&report(TaskClass::Hard, 950_000_000), None, share)[0].contains("core0 was busy"));
+        let short = report_until(100_000_000, TaskClass::Hard, 100_000_000);
+        assert_eq!(warnings(&short, None, share), [""; 0], "it was over before anybody was stopped");
         assert_eq!(
             warnings(&report(TaskClass::BestEffort, 1_000_000_000), None, share),
             [""; 0],
