@@ -156,7 +156,7 @@ fn known(files: &dyn Files) -> Vec<Known> {
 
 fn translate(text: &str, json: bool) -> Result<Exit, Failure> {
     let host = Host::new();
-    let set = event_set(text, &host).map_err(Failure::watch)?;
+    let set = event_set("--translate", text, &host).map_err(Failure::watch)?;
     let resolver = Resolver::new(&host);
     let groups = resolver.groups(&set, Filter::ALL).map_err(|error| Failure::Usage(error.to_string()))?;
     let mut translated = Vec::new();

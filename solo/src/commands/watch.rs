@@ -261,7 +261,7 @@ fn exit_of(error: &WatchError) -> Exit {
 fn understand(args: &WatchArgs, host: &Host) -> Result<(Target, WatchOptions), Failed> {
     let default = ["page-faults,context-switches".to_owned()];
     let events = if args.what.events.is_empty() { &default[..] } else { &args.what.events };
-    let sets = events.iter().map(|text| event_set(text, host)).collect::<Result<Vec<_>, _>>()?;
+    let sets = events.iter().map(|text| event_set("-e", text, host)).collect::<Result<Vec<_>, _>>()?;
     let metric = |text: &String| {
         let shown: String = text.chars().take(80).collect();
         Metric::parse(text).map_err(|error| bad(format!("--metric {}: {error}", Printable(&shown))))
@@ -304,12 +304,12 @@ fn understand(args: &WatchArgs, host: &Host) -> Result<(Target, WatchOptions), F
     Ok((target, options))
 }
 
-/// Reads an event set with all names that this machine knows.
-pub(crate) fn event_set(text: &str, host: &Host) -> Result<EventGroup, Failed> {
+/// Reads the event set of an option with all names that this machine knows.
+pub(crate) fn event_set(option: &str, text: &str, host: &Host) -> Result<EventGroup, Failed> {
     let resolver = solo_perf::resolve::Resolver::new(host);
     let names = PfmNames { first: SysfsNames(host), pfm: Pfm::get().ok(), files: host };
     parse_set(text, &names, resolver.layout())
-        .map_err(|error| bad(format!("-e {}: {}", Printable(text), Printable(error))))
+        .map_err(|error| bad(format!("{option} {}: {}", Printable(text), Printable(error))))
 }
 
 fn time(option: &str, text: &str) -> Result<Duration, Failed> {

@@ -11,7 +11,7 @@ use solo_perf::resolve::Resolver;
 /// The events of `--count`, as far as this machine counts them.
 pub(super) fn counted_of_jobs(text: &str, quiet: bool) -> Result<Counted, Failure> {
     let host = Host::new();
-    let set = event_set(text, &host).map_err(Failure::watch)?;
+    let set = event_set("--count", text, &host).map_err(Failure::watch)?;
     let id = |event: &CountedEvent| {
         catalog::find(&event.name).ok_or_else(|| {
             Failure::Usage(format!(
