@@ -200,6 +200,8 @@ struct Reading<'p> {
     has_loop: Option<Option<u64>>,
     flat: Vec<At<Event>>,
     phases: Option<Vec<Phase>>,
+    /// One of the events beside phases is none.
+    is_wrong: bool,
 }
 
 /// Reads the thread of a key. What is wrong is among the problems.
@@ -223,7 +225,8 @@ pub(super) fn read(problems: &Problems, of: &Member, policy: Policy) -> Option<T
         cpus: None,
         timed: None,
     };
-    let mut reading = Reading { problems, thread, has_loop: None, flat: Vec::new(), phases: None };
+    let mut reading =
+        Reading { problems, thread, has_loop: None, flat: Vec::new(), phases: None, is_wrong: false };
     once_each(problems, members);
     // What `runtime` and `period` mean depends on the policy, wherever that stands.
     if let Some(member) = members.iter().find(|member| member.key == "policy") {
@@ -250,6 +253,12 @@ fn once_each(problems: &Problems, members: &[Member]) {
             return;
         }
     }
+}
+
+/// Complains about a thread or phase without events, of which nothing else is wrong.
+fn nothing_done(problems: &Problems, span: &Range<usize>) {
+    let problem = problems.error(Code::Empty, "nothing is done here", span);
+    problems.push(problem.expected("at least one event, such as \"run\" : 1000"));
 }
 
 /// Which event a key is, as rt-app tells it: by its beginning.
@@ -288,6 +297,7 @@ impl Reading<'_> {
             ),
             _ => {
                 let event = event(problems, member, &mut self.thread.timed);
+                self.is_wrong |= event.is_none();
                 self.flat.extend(event);
             }
         }
@@ -329,6 +339,7 @@ impl Reading<'_> {
         };
         once_each(problems, members);
         let mut phase = Phase { span: of.span.clone(), times: Some(1), events: Vec::new() };
+        let mut is_wrong = false;
         for member in members {
             match member.key.as_str() {
                 "loop" => phase.times = times(problems, member)?,
@@ -338,14 +349,21 @@ impl Reading<'_> {
                     format!("`{key}` of a phase: a task keeps what it begins with"),
                     "say it of the thread, or make the phases threads of their own",
                 ),
-                _ => phase.events.extend(event(problems, member, &mut self.thread.timed)),
+                _ => {
+                    let event = event(problems, member, &mut self.thread.timed);
+                    is_wrong |= event.is_none();
+                    phase.events.extend(event);
+                }
             }
+        }
+        if phase.events.is_empty() && !is_wrong {
+            nothing_done(problems, &phase.span);
         }
         Some(phase)
     }
 
     fn finish(self) -> Option<Thread> {
-        let Self { problems, mut thread, has_loop, flat, phases } = self;
+        let Self { problems, mut thread, has_loop, flat, phases, is_wrong } = self;
         let span = thread.name.span.clone();
         match phases {
             Some(phases) => {
@@ -357,14 +375,13 @@ impl Reading<'_> {
                 thread.phases = phases;
             }
             None => {
+                if flat.is_empty() && !is_wrong {
+                    nothing_done(problems, &span);
+                }
                 thread.times = has_loop.map(|_| 1);
                 let times = has_loop.map_or(Some(1), |times| times);
                 thread.phases = vec![Phase { span: span.clone(), times, events: flat }];
             }
-        }
-        for phase in thread.phases.iter().filter(|phase| phase.events.is_empty()) {
-            let problem = problems.error(Code::Empty, "nothing is done here", &phase.span);
-            problems.push(problem.expected("at least one event, such as \"run\" : 1000"));
         }
         if thread.phases.is_empty() {
             problems.push(problems.error(Code::Empty, "a thread without phases", &span));

@@ -228,6 +228,17 @@ fn what_has_no_counterpart_is_refused_at_its_place() {
     }
 }
 
+/// An event that is wrong is told as that, and not also as none.
+#[test]
+fn a_thread_whose_only_event_is_wrong_is_not_called_empty() {
+    for event in ["\"run\":-5", "\"run\":1e3", "\"slep\":5", "\"phases\":{\"p\":{\"run\":99999999999}}"] {
+        let text = format!("{{\"tasks\":{{\"t\":{{{event}}}}}}}");
+        let report = imported(&text).expect_err(&text);
+        let codes: Vec<Code> = report.problems().iter().map(|problem| problem.code()).collect();
+        assert!(!codes.is_empty() && !codes.contains(&Code::Empty), "{text}: {codes:?}");
+    }
+}
+
 #[test]
 fn what_means_a_little_else_is_noted_once() {
     let (_, notes) = sound(
