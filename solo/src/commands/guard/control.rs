@@ -74,11 +74,11 @@ fn line(stream: &mut UnixStream, patience: Duration) -> io::Result<String> {
     loop {
         let left = end.saturating_duration_since(Instant::now());
         if left.is_zero() {
-            return Err(ErrorKind::TimedOut.into());
+            return Err(late());
         }
         stream.set_read_timeout(Some(left))?;
         let read = match stream.read(&mut bytes) {
-            Err(error) if error.kind() == ErrorKind::WouldBlock => return Err(ErrorKind::TimedOut.into()),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => return Err(late()),
             read => read?,
         };
         let came = &bytes[..read];
@@ -91,6 +91,10 @@ fn line(stream: &mut UnixStream, patience: Duration) -> io::Result<String> {
             return String::from_utf8(text).map_err(|_| io::Error::other("a line that is no text"));
         }
     }
+}
+
+fn late() -> io::Error {
+    io::Error::new(ErrorKind::TimedOut, "not all of the line came in time")
 }
 
 fn understood(line: &str) -> Option<(Who, u64)> {

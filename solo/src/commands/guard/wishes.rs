@@ -121,7 +121,7 @@ pub(super) fn not_held(error: GroupError) -> Failure {
     match error {
         GroupError::Group { group, source } if source.is_not_found() => {
             let lists = |machine: Machine| {
-                format!("; `ls {}` lists those at the top", machine.place_of_groups().display())
+                format!("; `ls {}` lists those at the top", Printable(machine.place_of_groups().display()))
             };
             let lists = machine().map_or_else(|_| String::new(), lists);
             Failure::Usage(format!("there is no cgroup {}{lists}", Printable(group)))
