@@ -106,7 +106,7 @@ impl Draft<'_> {
             full,
             late: match full {
                 Full::Response { late, .. } => Some(TaskId(placed[late] as u32)),
-                Full::Utilization { .. } | Full::Demand { .. } | Full::Undecided => None,
+                Full::Utilization { .. } | Full::Demand { .. } | Full::Undecided | Full::Behind => None,
             },
         };
         let tried = unplaced.tried.into_iter().enumerate().map(no_room).collect();

@@ -39,6 +39,28 @@ fn tasks_that_have_a_core_stay_and_take_room() {
     let held = [Some(1), Some(1), None, Some(1)];
     assert_eq!(placed(&tasks, &held, 2, Fit::First, Order::Given), Ok(vec![1, 1, 0, 1]));
     assert_eq!(placed(&tenths(&[6, 5, 9]), &FREE[..3], 2, Fit::Next, Order::Given).unwrap_err().task, 2);
+    // The first core has room for the last one, and next fit does not go back.
+    let behind = placed(&tenths(&[2, 9, 4]), &FREE[..3], 2, Fit::Next, Order::Given).unwrap_err().tried;
+    assert_eq!(behind, [Full::Behind, Full::Utilization { millionths: 1_300_000 }]);
+}
+
+/// Three thousand small tasks under rate-monotonic priorities: their sum says at once that they fit, within the effort that `solo plan`
+/// has for a placement; and what a placement has no effort for is not said to be late.
+#[test]
+fn thousands_of_small_tasks_are_placed_by_their_sum() {
+    let tasks: Vec<Task> = (0..3000).map(|at| Task::implicit(1, 10_000 + at % 37)).collect();
+    let keys: Vec<u64> = tasks.iter().map(|task| task.t.get()).collect();
+    let held = vec![None; tasks.len()];
+    let run = |tasks: &[Task], steps| {
+        let how = (Fit::Worst, Order::Decreasing);
+        place(tasks, &held, 8, how, Capacity::Fixed(&keys), &mut Effort::steps(steps))
+    };
+    let homes = run(&tasks, 1 << 24).unwrap();
+    assert!((0..8).all(|core| homes.iter().filter(|&&home| home == core).count() == 375));
+    // Deadlines below periods have no such sum.
+    let urgent: Vec<Task> =
+        tasks.iter().map(|task| Task::new(task.c.get(), task.t.get(), task.t.get() - 1)).collect();
+    assert_eq!(run(&urgent, 1 << 12).unwrap_err().tried, vec![Full::Undecided; 8]);
 }
 
 #[test]

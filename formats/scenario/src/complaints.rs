@@ -253,6 +253,7 @@ fn unplaced(
                 format!("{core}: `{late}` could respond after its deadline of {}", Duration::new(*ns))
             }
             Full::Undecided => format!("{core}: could not be decided"),
+            Full::Behind => format!("{core}: next fit has left it behind"),
         }
     };
     let mut told: Vec<String> = tried.iter().take(MOST_TOLD).map(why).collect();

@@ -242,7 +242,7 @@ impl Subject {
     fn no_room(&self, placed: &[usize], usable: &[CoreId], task: usize, tried: Vec<Full>) -> NoPlan {
         let asked = tried.iter().filter_map(|full| match full {
             Full::Utilization { millionths } | Full::Demand { millionths } => Some(*millionths),
-            Full::Response { .. } | Full::Undecided => None,
+            Full::Response { .. } | Full::Undecided | Full::Behind => None,
         });
         let asked = asked.min().unwrap_or(0);
         let room = |(at, full): (usize, Full)| NoRoom {

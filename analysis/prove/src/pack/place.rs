@@ -43,6 +43,8 @@ pub enum Full {
     },
     /// The effort ran out.
     Undecided,
+    /// Next fit has gone on to a later core.
+    Behind,
 }
 
 /// A task that no core takes.
@@ -130,7 +132,9 @@ pub fn place_among(
         }
         let mut why = |core: usize| full(sizes.on(core), &contents[core], task, capacity, effort);
         let Some(core) = candidates.into_iter().find(|&core| why(core).is_none()) else {
-            let tried = (0..cores).map(why).map(|full| full.unwrap_or(Full::Undecided)).collect();
+            let left = |core: usize| fit == Fit::Next && core < open;
+            let why = |core| if left(core) { Full::Behind } else { why(core).unwrap_or(Full::Undecided) };
+            let tried = (0..cores).map(why).collect();
             return Err(Unplaced { task, tried });
         };
         contents[core].push(task);
@@ -149,6 +153,18 @@ fn share(task: &Task) -> u128 {
 fn larger(a: &Task, b: &Task) -> Ordering {
     let (a, b) = (u128::from(a.c()) * u128::from(b.t()), u128::from(b.c()) * u128::from(a.t()));
     b.cmp(&a)
+}
+
+/// The natural logarithm of 2 in steps of 2^-32, rounded down: below `n (2^(1/n) - 1)` for every `n`.
+const LN_2: u128 = 2_977_044_471;
+
+/// True where response times need not be looked at: `own`, the most urgent first, have rate-monotonic priorities, deadlines not below periods,
+/// and a sum of utilisations within the bound of Liu & Layland (1973). Thousands of small tasks are placed so without a search.
+fn within_liu_layland(own: &[Task]) -> bool {
+    let up = |task: &Task| (u128::from(task.c()) << 32).div_ceil(u128::from(task.t().max(1)));
+    own.iter().map(up).sum::<u128>() <= LN_2
+        && own.is_sorted_by_key(Task::t)
+        && own.iter().all(|task| task.d() >= task.t())
 }
 
 /// Why a core with `content` does not take `task`; `None` where it does.
@@ -182,6 +198,9 @@ fn full(
         Capacity::Fixed(keys) => {
             all.sort_by_key(|&task| (keys[task], task));
             let own: Vec<Task> = all.iter().map(|&task| tasks[task]).collect();
+            if within_liu_layland(&own) {
+                return None;
+            }
             let Some(responses) = fp::response_times(&own, effort) else { return Some(Full::Undecided) };
             let late = responses.iter().position(|response| *response == Response::Late)?;
             Some(Full::Response { late: all[late], deadline: own[late].d })

@@ -3,7 +3,7 @@
 use crate::commands::io::{Names, in_words};
 use solo_model::text::counted;
 use solo_model::{Direction, Duration};
-use solo_plan::{Fault, IoLack, NoPlan, Refused};
+use solo_plan::{Fault, Full, IoLack, NoPlan, NoRoom, Refused};
 use solo_scenario::step_name;
 
 /// What lacked, in a sentence.
@@ -31,7 +31,7 @@ pub(super) fn lack(lack: &NoPlan) -> String {
             "Memory bandwidth lacks: tasks declare misses of {needed}, {there} can be reserved, {} too little.",
             solo_model::Bandwidth::new(needed.get().saturating_sub(there.get()))
         ),
-        NoPlan::NoRoom { task, tried, asked } => no_room(task, tried.len(), *asked),
+        NoPlan::NoRoom { task, tried, asked } => no_room(task, tried, *asked),
         NoPlan::Late { name, core, needs, has, memory, .. } => {
             let place = core.map_or(String::new(), |core| format!(" on {core}"));
             let over = Duration::new(needs.get().saturating_sub(has.get()));
@@ -79,16 +79,37 @@ pub(super) fn lack(lack: &NoPlan) -> String {
 }
 
 /// No core takes `task`; the emptiest of `cores` would be asked for so many millionths of its time, or nothing says for how many.
-fn no_room(task: &str, cores: usize, asked: u64) -> String {
+fn no_room(task: &str, tried: &[NoRoom], asked: u64) -> String {
+    let cores = tried.len();
     let emptiest = format!("of {cores} cores the emptiest would be asked for {} of its time", share(asked));
     let why = match asked {
-        0 => format!("on each of {cores} cores some response time would exceed its deadline"),
+        0 => no_response_time(tried),
         1..=1_000_000 => {
             format!("{emptiest}, and in some interval for more than there is before the deadlines in it")
         }
         _ => emptiest,
     };
     format!("No core has room for {task}: {why}.")
+}
+
+/// Why no core takes a task where no sum of utilisations says it.
+fn no_response_time(tried: &[NoRoom]) -> String {
+    let cores = tried.len();
+    let count = |full: Full| tried.iter().filter(|one| one.full == full).count();
+    let (undecided, behind) = (count(Full::Undecided), count(Full::Behind));
+    if undecided + behind == 0 {
+        return format!("on each of {cores} cores some response time would exceed its deadline");
+    }
+    let of = |what: &str, count: usize| match count {
+        0 => None,
+        _ => Some(format!("on {count} of {cores} cores {what}")),
+    };
+    let all = [
+        of("some response time would exceed its deadline", cores - undecided - behind),
+        of("it took too long to decide whether one would", undecided),
+        of("nothing is tried that next fit has left behind", behind),
+    ];
+    all.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
 /// What stands against a choice.
