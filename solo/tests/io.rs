@@ -95,6 +95,42 @@ fn what_is_wrong_or_hostile_is_refused_with_its_place() {
     assert_eq!(io(&folder.path().join("none.toml"), &[]).status.code(), Some(2));
 }
 
+/// A table that repeats after years is a table, and no scenario: what is too long is said before memory is used up for its windows.
+#[test]
+fn a_table_that_is_too_long_for_a_scenario_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("partitions.toml");
+    let told = |partitions: &[(u16, &str)]| {
+        let one = |(at, (core, period)): (usize, &(u16, &str))| {
+            format!(
+                "[[partition]]\nname = \"p{at}\"\ncore = {core}\nperiod = \"{period}\"\nprocessing = \"1ns\"\n"
+            )
+        };
+        fs::write(
+            &path,
+            "name = \"x\"\n".to_owned() + &partitions.iter().enumerate().map(one).collect::<String>(),
+        )
+        .unwrap();
+        assert_eq!(io(&path, &[]).status.code(), Some(0));
+        let output = io(&path, &["--scenario", "p4080"]);
+        (output.status.code(), words(&output))
+    };
+    // 16 years of a table on one core; 584 on two; more than a clock counts on three.
+    for periods in [
+        &[(0, "1000000002ns"), (0, "1000000004ns")][..],
+        &[(0, "1s"), (1, "999999937ns")],
+        &[(0, "1000000001ns"), (1, "999999937ns"), (2, "999999929ns")],
+    ] {
+        let (code, text) = told(periods);
+        assert_eq!(code, Some(2), "{text}");
+        assert!(text.contains("are longer than a scenario may be"), "{text}");
+    }
+    let (code, text) = told(&[(0, "10000000ns"), (0, "10000002ns")]);
+    assert_eq!(code, Some(2), "{text}");
+    assert!(text.contains("which are 10000001 windows, and 10000 can be written"), "{text}");
+    assert_eq!(told(&[(0, "10ms"), (1, "25ms")]).0, Some(0));
+}
+
 /// Steps are done in their order, whatever a file says of their begins: what contradicts that is told with its numbers.
 #[test]
 fn begins_against_the_order_of_steps_are_refused_with_how_far_off_they_are() {

@@ -154,17 +154,30 @@ fn partition(
     };
     let (input, output) = (side("input"), side("output"));
     let begins = fields.table("begins", "{ processing = \"6ms\" }");
-    let fixed = begins.map_or([None; 5], |begins| {
+    let begins = begins.map_or([const { None }; 5], |begins| {
         let fields = Fields::new(problems, begins.value, begins.span, "begins");
-        let fixed = BEGINS.map(|key| Some(fields.quantity::<Duration>(key)?.value));
+        let begins = BEGINS.map(|key| fields.quantity::<Duration>(key));
         fields.finish();
-        fixed
+        begins
     });
     fields.finish();
     let core = CoreId(u16::try_from(core?.value).ok()?);
     let plain = Partition::new(core, period?.value, processing?.value);
     let latency = latency.map_or(plain.latency, |latency| latency.value);
-    Some((name?, Partition { input, output, latency, fixed, ..plain }))
+    let fixed = begins.each_ref().map(|begin| begin.as_ref().map(|begin| begin.value));
+    let partition = Partition { input, output, latency, fixed, ..plain };
+    without_step(problems, &partition, &begins);
+    Some((name?, partition))
+}
+
+/// Complains about begins of steps that the partition does not have.
+fn without_step(problems: &Problems, partition: &Partition, begins: &[Option<At<Duration>>; 5]) {
+    for ((step, key), begin) in Step::ALL.into_iter().zip(BEGINS).zip(begins) {
+        if let Some(begin) = begin.as_ref().filter(|_| partition.duration(step).is_zero()) {
+            let what = format!("`{key}` has no effect: the partition has no {}", step_name(step));
+            problems.push(problems.error(Code::UnusedKey, what, &begin.span).label("nothing begins then"));
+        }
+    }
 }
 
 fn transfer(
@@ -238,6 +251,8 @@ output = { device = "camera", physical = "2ms", transfer = "1ms" }
             report.problems().iter().map(|problem| problem.code).collect::<Vec<_>>()
         };
         assert_eq!(wrong("name = \"P2\"", "name = \"P1\""), [Code::Duplicate]);
+        // It has no input, and so nothing that could begin then.
+        assert_eq!(wrong("{ processing =", "{ device_input = \"1ms\", processing ="), [Code::UnusedKey]);
         assert_eq!(wrong("\"18ms\"", "\"0ms\""), [Code::Zero]);
         assert_eq!(wrong("\"18ms\"", "\"18 minutes\""), [Code::UnknownUnit]);
         assert_eq!(wrong("\"18ms\"", "\"30000000.000000001s\""), [Code::TooLarge]);

@@ -10,6 +10,7 @@
 
 use crate::exit::Failure;
 use solo_ima::{Offsets, Partition, Step};
+use solo_model::check::LONGEST;
 use solo_model::{CoreId, Duration, Platform};
 use solo_scenario::IoTable;
 use solo_scenario::units::TIME;
@@ -21,28 +22,28 @@ const NANOSECONDS_A_LINE: u64 = 1_000;
 const LINE: u64 = 64;
 /// Periods of the whole table that the scenario runs for.
 const HYPERPERIODS: u64 = 10;
+/// So many windows a core are written at most.
+const MOST_WINDOWS: u64 = 10_000;
 
 /// The text of the scenario.
 ///
 /// # Errors
-/// Where the platform has no core for all partitions and one more for I/O.
+/// Where the platform has no core for all partitions and one more for I/O, or where periods have so little in common that the table
+/// is too long for a scenario.
 pub(super) fn text(table: &IoTable, offsets: &[Offsets], platform: &Platform) -> Result<String, Failure> {
     let all: Vec<(&String, &Partition, &Offsets)> = {
         let both = table.partitions.iter().zip(table.problem.partitions());
         both.zip(offsets).map(|((name, partition), offsets)| (name, partition, offsets)).collect()
     };
     let io = io_core(&all, platform)?;
-    let hyperperiod = all.iter().map(|(_, partition, _)| partition.period).fold(Duration::new(1), multiple);
-    let first = all.iter().flat_map(|(_, _, offsets)| Step::ALL.map(|step| offsets.begin(step))).max();
-    let length = hyperperiod.get().saturating_mul(HYPERPERIODS);
-    let length = length.saturating_add(first.map_or(0, |first| first.get() + hyperperiod.get()));
+    let length = duration(&all)?;
     let mut text = format!(
         "# Written by `solo io`: partitions and transfers at the offsets that were found, for ten hyperperiods.\n\
          # What devices move (`moves`) is made up; say what yours do.\n\
          name = {}\nplatform = {}\nduration = {}\n\n[scheduler]\npolicy = \"P-RM\"\n",
         quoted(&table.name),
         quoted(&platform.name),
-        time(Duration::new(length)),
+        time(length),
     );
     for (name, partition, offsets) in &all {
         let processing = time(partition.processing);
@@ -64,9 +65,28 @@ pub(super) fn text(table: &IoTable, offsets: &[Offsets], platform: &Platform) ->
         let _ = writeln!(text, "{0} = [{0}]", quoted(name));
     }
     for (core, here) in by_core(&all) {
-        text.push_str(&cycle(core, &here));
+        text.push_str(&cycle(core, &here)?);
     }
     Ok(text)
+}
+
+/// How long the scenario runs: ten periods of the whole table, from the first begin of the last step on.
+fn duration(all: &[(&String, &Partition, &Offsets)]) -> Result<Duration, Failure> {
+    let hyperperiod = all.iter().map(|(_, partition, _)| partition.period).fold(Duration::new(1), multiple);
+    let first = all.iter().flat_map(|(_, _, offsets)| Step::ALL.map(|step| offsets.begin(step))).max();
+    let first = first.unwrap_or(Duration::ZERO).saturating_add(hyperperiod);
+    let length = Duration::new(hyperperiod.get().saturating_mul(HYPERPERIODS)).saturating_add(first);
+    if length <= LONGEST {
+        return Ok(length);
+    }
+    let after = match hyperperiod.get() {
+        u64::MAX => "not before the clock's end".to_owned(),
+        _ => format!("after {hyperperiod} only"),
+    };
+    Err(Failure::Usage(format!(
+        "the periods of all partitions begin together again {after}, and ten such times are longer than a scenario may be ({LONGEST}): \
+         give them a shorter multiple in common"
+    )))
 }
 
 /// The last core on which no partition computes.
@@ -119,8 +139,18 @@ fn by_core<'t>(all: &[(&'t String, &'t Partition, &'t Offsets)]) -> BTreeMap<Cor
 }
 
 /// The windows of a core; one that reaches beyond the end of the cycle goes on at its begin.
-fn cycle(core: CoreId, here: &Here<'_>) -> String {
+fn cycle(core: CoreId, here: &Here<'_>) -> Result<String, Failure> {
     let length = here.iter().map(|(_, partition, _)| partition.period).fold(Duration::new(1), multiple).get();
+    let count =
+        here.iter().map(|(_, partition, _)| length / partition.period.get()).fold(0, u64::saturating_add);
+    if count > MOST_WINDOWS {
+        return Err(Failure::Usage(format!(
+            "the periods on core {} begin together again after {} only, which are {count} windows, and {MOST_WINDOWS} can be written: give \
+             them a shorter multiple in common",
+            core.0,
+            Duration::new(length)
+        )));
+    }
     let mut windows: Vec<(u64, u64, String)> = Vec::new();
     for (name, partition, offsets) in here {
         let (first, period) = (offsets.begin(Step::Processing).get(), partition.period.get());
@@ -144,7 +174,7 @@ fn cycle(core: CoreId, here: &Here<'_>) -> String {
         let _ = writeln!(text, "    {{ partition = {name}, begin = {begin}, length = {length} }},");
     }
     text.push_str("]\n");
-    text
+    Ok(text)
 }
 
 /// The least common multiple, at most the longest time.
