@@ -73,6 +73,20 @@ fn a_plan_leaves_nothing_to_warn_of() {
     assert!(said(&checked).contains("runs tasks that use memory and has no budget"), "{}", said(&checked));
 }
 
+/// What one file is to hold is not written over by the next, whatever its name is spelled like.
+#[test]
+fn two_outputs_of_one_name_are_refused_before_anything_is_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("both.toml");
+    let also = folder.path().join(".").join("both.toml");
+    let xen = format!("xen={}", word(&also));
+    let output =
+        plan(&["scenarios/planned/eight-cores.toml", "--force", "--write", word(&file), "--export", &xen]);
+    assert_eq!(output.status.code(), Some(2), "{}", said(&output));
+    assert!(said(&output).contains("is named twice"), "{}", said(&output));
+    assert!(!file.exists());
+}
+
 #[test]
 fn a_file_is_replaced_only_on_request_and_not_written_without_a_plan() {
     let folder = tempfile::tempdir().unwrap();

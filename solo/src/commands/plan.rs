@@ -25,11 +25,17 @@ use std::path::Path;
 /// Plans the scenario as it stands; its variants follow it.
 pub(crate) fn run(options: &PlanArgs) -> Result<Exit, Failure> {
     let exports = options.export.iter().map(|word| Export::of(word)).collect::<Result<Vec<_>, _>>()?;
-    let mut files =
-        options.write.as_deref().into_iter().chain(exports.iter().filter_map(|export| export.file));
-    if let Some(path) = files.find(|path| !options.force && Output::replaces(path)) {
+    let files: Vec<&Path> =
+        options.write.as_deref().into_iter().chain(exports.iter().filter_map(|export| export.file)).collect();
+    if let Some(path) = files.iter().find(|path| !options.force && Output::replaces(path)) {
         return Err(Failure::Usage(format!(
             "{} is there already; choose another name, or replace it with --force",
+            Printable(path.display())
+        )));
+    }
+    if let Some(path) = twice(&files) {
+        return Err(Failure::Usage(format!(
+            "{} is named twice: the plan and each export need a file of their own",
             Printable(path.display())
         )));
     }
@@ -89,6 +95,14 @@ pub(crate) fn run(options: &PlanArgs) -> Result<Exit, Failure> {
         }
     }
     Ok(exit(&search, judged.as_ref()))
+}
+
+/// A file of which one would replace another. What is no regular file may take several.
+fn twice<'p>(files: &[&'p Path]) -> Option<&'p Path> {
+    let place = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let again = |at: usize| files[..at].iter().any(|other| place(other) == place(files[at]));
+    let whole = |path: &Path| !path.exists() || Output::replaces(path);
+    (0..files.len()).find(|&at| again(at) && whole(files[at])).map(|at| files[at])
 }
 
 /// That of the judgement; without a plan whether the scenario says too little for one, or asks for too much.
