@@ -25,20 +25,7 @@ use std::path::Path;
 /// Plans the scenario as it stands; its variants follow it.
 pub(crate) fn run(options: &PlanArgs) -> Result<Exit, Failure> {
     let exports = options.export.iter().map(|word| Export::of(word)).collect::<Result<Vec<_>, _>>()?;
-    let files: Vec<&Path> =
-        options.write.as_deref().into_iter().chain(exports.iter().filter_map(|export| export.file)).collect();
-    if let Some(path) = files.iter().find(|path| !options.force && Output::replaces(path)) {
-        return Err(Failure::Usage(format!(
-            "{} is there already; choose another name, or replace it with --force",
-            Printable(path.display())
-        )));
-    }
-    if let Some(path) = twice(&files) {
-        return Err(Failure::Usage(format!(
-            "{} is named twice: the plan and each export need a file of their own",
-            Printable(path.display())
-        )));
-    }
+    places(options, &exports)?;
     let platforms = Platforms::builtin();
     let wrong = |report| Failure::Scenario(Box::new(report));
     let (source, requests) = load_requests(&options.scenario, &platforms).map_err(wrong)?;
@@ -95,6 +82,25 @@ pub(crate) fn run(options: &PlanArgs) -> Result<Exit, Failure> {
         }
     }
     Ok(exit(&search, judged.as_ref()))
+}
+
+/// That nothing is replaced unasked, and that no file is to hold two things.
+fn places(options: &PlanArgs, exports: &[Export<'_>]) -> Result<(), Failure> {
+    let files: Vec<&Path> =
+        options.write.as_deref().into_iter().chain(exports.iter().filter_map(|export| export.file)).collect();
+    if let Some(path) = files.iter().find(|path| !options.force && Output::replaces(path)) {
+        return Err(Failure::Usage(format!(
+            "{} is there already; choose another name, or replace it with --force",
+            Printable(path.display())
+        )));
+    }
+    if let Some(path) = twice(&files) {
+        return Err(Failure::Usage(format!(
+            "{} is named twice: the plan and each export need a file of their own",
+            Printable(path.display())
+        )));
+    }
+    Ok(())
 }
 
 /// A file of which one would replace another. What is no regular file may take several.
