@@ -5,6 +5,7 @@ mod common;
 
 use common::solo;
 use serde_json::Value;
+use std::fs;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -231,6 +232,38 @@ const STORM: [&str; 3] = ["sh", "-c", "i=0; while [ $i -lt 5000 ]; do i=$((i + 1
 fn signal(child: &Child, signal: rustix::process::Signal) {
     let pid = rustix::process::Pid::from_child(child);
     rustix::process::kill_process(pid, signal).unwrap();
+}
+
+/// `SOLO_HOTPLUG=1`: a CPU goes offline and comes back while the guard stands still, as where a machine sleeps. The kernel has taken the
+/// counters of that CPU away and tells nobody.
+#[test]
+fn a_cpu_that_went_while_the_guard_stood_still_is_held_again() {
+    use rustix::process::Signal;
+    if std::env::var_os("SOLO_HOTPLUG").is_none() {
+        println!("skipped: a CPU that goes offline: SOLO_HOTPLUG is not set, for it is this machine's");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let Some(_alone) = can_guard(folder.path()) else { return };
+    let switch = "/sys/devices/system/cpu/cpu1/online";
+    if fs::write(switch, "1").is_err() {
+        println!("skipped: a CPU that goes offline: {switch} can't be written");
+        return;
+    }
+    let words = ["-e", "page-faults", "--budget", "1=20", "--period", "20ms", "--time", "4s", "--json"];
+    let mut command = guard(folder.path(), &words);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    std::thread::sleep(Duration::from_secs(1));
+    signal(&child, Signal::STOP);
+    fs::write(switch, "0").unwrap();
+    std::thread::sleep(Duration::from_millis(200));
+    fs::write(switch, "1").unwrap();
+    signal(&child, Signal::CONT);
+    let output = child.wait_with_output().unwrap();
+    let answer: serde_json::Value = serde_json::from_slice(&output.stdout).expect(&said(&output));
+    assert_eq!(answer["cores"][0]["failure"], serde_json::Value::Null, "{answer}");
+    assert!(answer["doubts"].to_string().contains("came back 1 time"), "{answer}");
+    assert!(answer["cores"][0]["periods"].as_u64().unwrap() > 150, "{answer}");
 }
 
 /// The only guard's right, where this machine lets a guard make cgroups and freeze them; where it does not, that is said.

@@ -355,8 +355,13 @@ impl<'o> Session<'o> {
             return Ok(None);
         };
         let (mut since, mut flow) = (Duration::ZERO, ControlFlow::Continue(()));
-        let held = hold(&self.wishes.budgets, keeper.gate(), &rights::give_up, &mut |live| {
+        let mut needs_rights = true;
+        let held = hold(&self.wishes.budgets, keeper.gate(), &rights::keep_counting, &mut |live| {
             since = live.since;
+            // Who attends to programs and requests opens no counters.
+            if std::mem::take(&mut needs_rights) {
+                rights::give_up();
+            }
             flow = self.attend(since, Some(live));
             flow
         })?;

@@ -1,5 +1,6 @@
 //! An event of a CPU that rings after so many more of it: what a budget of events is enforced by.
 
+use crate::now;
 use crate::resolve::Attr;
 use crate::sys::perf::{self, HEADER_WORDS, Scope};
 use crate::sys::ring::{Ring, RingRecord};
@@ -10,6 +11,11 @@ use std::os::fd::{AsFd, BorrowedFd};
 
 /// Pages of the ring: an alarm leaves one sample each time it rings.
 const RING_PAGES: usize = 1;
+/// A CPU that is online has counted something after so many nanoseconds, if it is only the time.
+const SOME_TIME: u64 = 1_000_000;
+/// PERF_TYPE_SOFTWARE, PERF_COUNT_SW_DUMMY: an event that never happens.
+const NOTHING: Attr =
+    Attr { kind: 1, config: [9, 0, 0], exclude_user: false, exclude_kernel: false, period: 0 };
 /// So many events that none of them ever comes.
 const NEVER: u64 = 1 << 62;
 
@@ -32,6 +38,11 @@ pub struct Alarm {
     file: File,
     ring: Ring,
     words: Vec<u64>,
+    /// Counts nothing on the same CPU, and for how long: the kernel takes all counters of a CPU away from it when it goes offline, and
+    /// tells nobody once it is back.
+    sentinel: File,
+    /// For how long that had counted when it last had for longer, and when that was.
+    counting: (u64, u64),
 }
 
 impl Alarm {
@@ -56,7 +67,27 @@ impl Alarm {
         let file = perf::open_alarm(&attr, i32::from(core.0), group)?;
         let ring = Ring::new(&file, RING_PAGES)?;
         perf::enable(&file)?;
-        Ok(Self { file, ring, words: Vec::with_capacity(HEADER_WORDS + 1) })
+        let scope = Scope { thread: -1, cpu: i32::from(core.0), inherit: false, on_exec: false };
+        let sentinel = perf::open(&NOTHING, scope, None)?;
+        perf::enable(&sentinel)?;
+        Ok(Self { file, ring, words: Vec::with_capacity(HEADER_WORDS + 1), sentinel, counting: (0, now()) })
+    }
+
+    /// Whether its CPU went offline since it was opened, as all but the first do where a machine sleeps: it counts and rings no more, and never
+    /// will. Noticed when a millisecond has passed since it was asked last.
+    ///
+    /// # Errors
+    /// What the kernel says.
+    pub fn is_over(&mut self) -> io::Result<bool> {
+        perf::read(&self.sentinel, &mut self.words, 1)?;
+        let (before, at) = self.counting;
+        // Number of events, time enabled, time running.
+        let counting = self.words.get(2).copied().unwrap_or(before);
+        if counting > before {
+            self.counting = (counting, now());
+            return Ok(false);
+        }
+        Ok(now().saturating_sub(at) >= SOME_TIME)
     }
 
     /// What was counted since it was opened.

@@ -23,4 +23,4 @@ pub mod switches;
 mod sys;
 
 pub use files::{Fake, Files, Host};
-pub use sys::{now, raise_file_limit};
+pub use sys::{asleep, now, raise_file_limit};

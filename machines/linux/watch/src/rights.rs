@@ -6,7 +6,7 @@
 use crate::target::Target;
 use rustix::fs::{Access, AtFlags, CWD, accessat};
 use rustix::thread::{CapabilitySet, CapabilitySets, capabilities, set_capabilities, set_no_new_privs};
-use solo_perf::files::Files;
+use solo_perf::files::{Files, Host};
 use std::io;
 use std::path::Path;
 
@@ -28,6 +28,14 @@ pub enum Rights {
 /// What the system says.
 pub fn give_up() -> io::Result<()> {
     keep(CapabilitySet::empty(), CapabilitySet::empty())
+}
+
+/// Gives up every capability of this thread, and of those that it starts from now on, but the one to open counters.
+///
+/// # Errors
+/// What the system says.
+pub fn keep_counting() -> io::Result<()> {
+    keep(needed(&Target::Machine, false, false, &Host::new()), CapabilitySet::empty())
 }
 
 /// Gives up what a watch of `target` can do without from now on.
@@ -87,6 +95,10 @@ pub(crate) fn needed(target: &Target, sampled: bool, modules: bool, files: &dyn 
         // Before Linux 5.8.
         needed = CapabilitySet::SYS_ADMIN;
     }
+    if files.number("/proc/sys/kernel/perf_event_paranoid").is_some_and(|level| level > 2) {
+        // A level that Debian has added: there CAP_PERFMON opens nothing.
+        needed |= CapabilitySet::SYS_ADMIN;
+    }
     let hidden = files.text("/proc/mounts").is_some_and(|mounts| {
         mounts.lines().any(|line| line.contains(" /proc proc ") && line.contains("hidepid="))
     });
@@ -132,6 +144,17 @@ mod tests {
             all - CapabilitySet::PERFMON,
             CapabilitySet::KILL | CapabilitySet::IPC_LOCK | CapabilitySet::DAC_READ_SEARCH
         );
+    }
+
+    #[test]
+    fn what_debian_keeps_from_everybody_takes_more() {
+        let at = |level| {
+            let files = machine("6.18.15+deb13-amd64\n", "40\n", "proc /proc proc rw,nosuid 0 0\n");
+            let files = files.with("/proc/sys/kernel/perf_event_paranoid", level);
+            needed(&Target::Machine, false, false, &files)
+        };
+        assert_eq!(at("2\n"), CapabilitySet::PERFMON);
+        assert_eq!(at("3\n"), CapabilitySet::PERFMON | CapabilitySet::SYS_ADMIN);
     }
 
     #[test]

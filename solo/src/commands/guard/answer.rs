@@ -98,6 +98,8 @@ struct Row {
     #[serde(skip)]
     is_apart: bool,
     silenced: u64,
+    #[serde(skip)]
+    anew: u64,
     failure: Option<String>,
 }
 
@@ -263,6 +265,7 @@ impl Row {
             leaks: core.leaks,
             is_apart: core.is_apart,
             silenced: core.silenced,
+            anew: core.anew,
             failure: core.failure.as_ref().map(solo_store::system_reason),
         }
     }
@@ -288,6 +291,13 @@ impl Row {
                 self.exceeded_periods,
                 self.periods,
                 self.beyond_events.max.unwrap_or(0)
+            ));
+        }
+        if self.anew > 0 {
+            doubts.push(format!(
+                "{core}: went offline and came back {}, as where a machine sleeps: what happened there until the next period was not \
+                 counted",
+                counted(self.anew, "time")
             ));
         }
         if self.silenced > 0 {

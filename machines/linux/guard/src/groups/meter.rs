@@ -6,6 +6,7 @@ use crate::setting::Group;
 use rustix::event::{PollFd, PollFlags};
 use solo_model::CoreId;
 use solo_perf::alarm::{Alarm, Rung};
+use solo_perf::asleep;
 use solo_perf::cpus::online;
 use solo_perf::files::Host;
 use solo_perf::resolve::Attr;
@@ -24,14 +25,19 @@ struct Cell {
     lately: u64,
 }
 
-/// So many periods lie between two looks whether a CPU has come back.
+/// So many periods lie between two looks whether a CPU has come back; after a sleep of the machine it is looked at once.
 const LOOKS: u32 = 64;
+
+/// What two clocks that are read one after the other may differ by, in nanoseconds: no sleep is as short.
+const SHORT_SLEEP: u64 = 1_000_000;
 
 /// The counters of a group.
 pub(super) struct Meter {
     event: Attr,
     folder: Dir,
     periods: u32,
+    /// For how many nanoseconds this machine has slept.
+    asleep: u64,
     cells: Vec<Cell>,
     /// What counters have counted that are gone with their CPUs.
     gone: u64,
@@ -61,7 +67,15 @@ impl Meter {
             Ok(Cell { cpu, alarm, count: 0, at_period: 0, lately: 0 })
         };
         let cells = cpus.map(open).collect::<Result<Vec<_>, GroupError>>()?;
-        Ok(Self { event: *event, folder: folder.clone(), periods: 0, cells, gone: 0, target: None })
+        Ok(Self {
+            event: *event,
+            folder: folder.clone(),
+            periods: 0,
+            asleep: asleep(),
+            cells,
+            gone: 0,
+            target: None,
+        })
     }
 
     /// What was counted in all.
@@ -116,6 +130,26 @@ impl Meter {
         for cell in &mut self.cells {
             cell.lately = cell.count - std::mem::replace(&mut cell.at_period, cell.count);
         }
+        let slept = asleep();
+        // To look asks each CPU.
+        if self.periods == 0 || slept > self.asleep + SHORT_SLEEP {
+            self.count_anew();
+        }
+        self.asleep = slept;
+    }
+
+    /// Opens counters anew whose CPUs went offline and are back, as where a machine sleeps. What happened there meanwhile was not counted.
+    fn count_anew(&mut self) {
+        use std::os::fd::AsFd;
+        let (event, folder, gone) = (&self.event, self.folder.as_fd(), &mut self.gone);
+        self.cells.retain_mut(|cell| {
+            if !cell.alarm.is_over().unwrap_or(true) {
+                return true;
+            }
+            *gone += cell.count;
+            let alarm = Alarm::of_group(event, CoreId(cell.cpu), folder).ok();
+            alarm.map(|alarm| *cell = Cell { alarm, count: 0, at_period: 0, ..*cell }).is_some()
+        });
     }
 
     /// The enforcer is to hear when so many more have happened than `count`; never for `None`.

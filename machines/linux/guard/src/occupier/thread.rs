@@ -13,6 +13,7 @@ use solo_model::{CoreId, CoreSet, Instant, TaskId};
 use solo_perf::alarm::{Alarm, OwnCount};
 use solo_perf::files::Host;
 use solo_perf::now;
+use solo_perf::resolve::Attr;
 use solo_threads::{NoFifo, sched};
 use std::convert::Infallible;
 use std::io;
@@ -153,11 +154,14 @@ impl Throttle for Occupied {
 /// An occupier.
 pub(crate) struct Occupier<'s> {
     core: CoreId,
+    event: Attr,
     alarm: Alarm,
     /// The occupier's own events, which are nobody's use of the budget; `None` for an event that can't be told by thread.
     own: Option<OwnCount>,
     /// The last count that was told: the two counters are read one after the other.
     counted: u64,
+    /// What counters have counted that are over.
+    before: u64,
     shared: &'s Shared,
     /// What keeps others away instead of computing.
     gate: Option<&'s dyn Gate>,
@@ -169,7 +173,7 @@ impl<'s> Occupier<'s> {
     /// Goes to its CPU, opens the counter there and tries whether it rings.
     pub(crate) fn start(
         core: CoreId,
-        event: &solo_perf::resolve::Attr,
+        event: &Attr,
         shared: &'s Shared,
         gate: Option<&'s dyn Gate>,
     ) -> Result<Self, OccupierError> {
@@ -193,7 +197,8 @@ impl<'s> Occupier<'s> {
         }
         sched::fifo(PRIORITY).map_err(|_| NoFifo::why(&Host::new(), PRIORITY))?;
         let tally = CoreTally { is_apart: own.is_some(), ..CoreTally::new(core) };
-        Ok(Self { core, alarm, own, counted: 0, shared, gate, is_closed: false, tally })
+        let event = *event;
+        Ok(Self { core, event, alarm, own, counted: 0, before: 0, shared, gate, is_closed: false, tally })
     }
 
     /// Holds the core's budget until the end.
@@ -208,6 +213,9 @@ impl<'s> Occupier<'s> {
         let Some(origin) = self.wait_for_origin()? else { return Ok(()) };
         let (mut event, mut occupied, mut boundary) = (Event::Period, Occupied::default(), origin);
         while !self.shared.is_over() {
+            if event == Event::Period && self.alarm.is_over()? {
+                self.count_anew()?;
+            }
             let time = now();
             let count = self.count()?;
             if event == Event::Period && time >= boundary && boundary != origin {
@@ -244,8 +252,26 @@ impl<'s> Occupier<'s> {
     /// What everybody but the occupier has caused on the core.
     fn count(&mut self) -> io::Result<u64> {
         let own = self.own.as_mut().map(OwnCount::count).transpose()?.unwrap_or(0);
-        self.counted = self.counted.max(self.alarm.count()?.saturating_sub(own));
+        let count = self.alarm.count()?.saturating_sub(own);
+        self.counted = self.counted.max(self.before + count);
         Ok(self.counted)
+    }
+
+    /// Opens counters anew where the CPU went offline and is back: the kernel took them away, and gates are open. What happened there
+    /// meanwhile was not counted.
+    fn count_anew(&mut self) -> io::Result<()> {
+        sched::keep_on(self.core.index())?;
+        self.is_here()?;
+        self.before = self.counted;
+        self.alarm = Alarm::open(&self.event, self.core)?;
+        if self.own.is_some() {
+            self.own = Some(OwnCount::open(&self.event, self.core)?);
+        }
+        self.is_closed = true;
+        self.let_in()?;
+        self.tally.anew += 1;
+        // The enforcer is asked at the next event, and says when to ask it after that.
+        self.arm(Some(1))
     }
 
     /// Lets the counter ring after so many more events.

@@ -15,9 +15,20 @@ fn checked(result: libc::c_int) -> io::Result<libc::c_int> {
 
 /// Nanoseconds of the monotonic clock, on which samples are stamped too.
 pub fn now() -> u64 {
+    read(libc::CLOCK_MONOTONIC)
+}
+
+/// For how many nanoseconds this machine has slept since it was started: what the clock of samples leaves out. Exact to the time between two
+/// readings of clocks.
+pub fn asleep() -> u64 {
+    let awake = now();
+    read(libc::CLOCK_BOOTTIME).saturating_sub(awake)
+}
+
+fn read(clock: libc::clockid_t) -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the pointer is valid for the call; this clock always exists.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut time) };
+    // SAFETY: the pointer is valid for the call; both clocks always exist.
+    unsafe { libc::clock_gettime(clock, &raw mut time) };
     (time.tv_sec as u64) * 1_000_000_000 + time.tv_nsec as u64
 }
 

@@ -1,11 +1,11 @@
 //! What is checked.
 
-use crate::Verdict;
 use crate::guard::{
     Guarding, after, answer, free_rate, guard, output, own, rate, said, spawned, state, wait_for,
 };
 use crate::ranks;
 use crate::work::TURNS;
+use crate::{Verdict, disturbed};
 use rustix::process::Signal;
 use std::process::Child;
 use std::time::Duration;
@@ -22,6 +22,9 @@ pub(crate) const ALL: &[Check] = &[
     ("taken", taken),
     ("killed", killed),
     ("stalled", stalled),
+    ("clock", disturbed::clock),
+    ("suspended", disturbed::suspended),
+    ("offline", disturbed::offline),
     ("partitioned", || ranks::repeated("P-EDF")),
     ("global", || ranks::repeated("G-EDF")),
     ("by-priority", || ranks::repeated("G-RM")),

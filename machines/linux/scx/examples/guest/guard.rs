@@ -115,8 +115,12 @@ pub(crate) fn rate(text: &str) -> Result<u64, String> {
 
 /// The guard's answer among what was said: the program beside it writes to the same stream.
 pub(crate) fn answer(output: &Output) -> Result<Value, String> {
-    let text = String::from_utf8_lossy(&output.stdout);
-    let begin = text.find('{').ok_or_else(|| format!("no answer: {}", said(output)))?;
+    answer_in(&String::from_utf8_lossy(&output.stdout)).map_err(|_| format!("no answer: {}", said(output)))
+}
+
+/// The same among words.
+pub(crate) fn answer_in(text: &str) -> Result<Value, String> {
+    let begin = text.find('{').ok_or_else(|| format!("no answer: {text}"))?;
     let mut answers = serde_json::Deserializer::from_str(&text[begin..]).into_iter::<Value>();
-    answers.next().and_then(Result::ok).ok_or_else(|| format!("no answer: {}", said(output)))
+    answers.next().and_then(Result::ok).ok_or_else(|| format!("no answer: {text}"))
 }

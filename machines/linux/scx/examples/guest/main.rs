@@ -6,6 +6,7 @@
 #![allow(unsafe_code)]
 
 mod checks;
+mod disturbed;
 mod guard;
 mod ranks;
 mod work;

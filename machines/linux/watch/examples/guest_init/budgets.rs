@@ -110,9 +110,14 @@ fn once(words: &[&str], free: u64) -> Result<Used, String> {
     let Some((count, us)) = after("counted").zip(after("us")) else { return Err(text) };
     let periods = us * PERIODS_A_SECOND / 1_000_000;
     let row = text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
-    let row = row.filter(|row| row.first() == Some(&"1")).find(|row| row.len() == 8);
+    // of, budget, periods, stopped in, used mean, most, beyond max
+    let row = row.filter(|row| row.first() == Some(&"core1")).find(|row| row.len() == 7);
     let numbers = row.and_then(|row| Some((row[2].parse::<u64>().ok()?, row[3].parse::<u64>().ok()?)));
-    let (all, stopped) = numbers.unwrap_or((periods, periods));
+    let (all, stopped) = match numbers {
+        Some(numbers) => numbers,
+        None if words.is_empty() => (periods, periods),
+        None => return Err(format!("no row of core1: {text}")),
+    };
     let lost = if free == 0 { 0 } else { all.saturating_sub(stopped) };
     if !words.is_empty() && !text.contains(" 0 answered otherwise") || lost * 10 > periods {
         return Err(text);

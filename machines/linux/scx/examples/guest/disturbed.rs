@@ -1,0 +1,153 @@
+//! A machine whose clock is set, that sleeps, or that loses a CPU while budgets are held.
+
+use crate::Verdict;
+use crate::guard::{Guarding, answer_in, free_rate, guard, rate, state};
+use crate::ranks;
+use rustix::process::Signal;
+use rustix::time::{ClockId, Timespec, clock_gettime, clock_settime};
+use std::fs;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// How budgets are held on a CPU, and how on a cgroup.
+const GATES: [&str; 2] = ["--back-end", "sched-ext"];
+const OCCUPIER: [&str; 2] = ["--back-end", "occupier"];
+
+/// Page faults in 20 ms, and so a second.
+const BUDGET: u64 = 64;
+const A_SECOND: u64 = BUDGET * 50;
+
+/// Runs a guard of a program that causes page faults for some seconds, and does something meanwhile.
+fn held_while(
+    mut command: std::process::Command,
+    seconds: u64,
+    meanwhile: impl FnOnce() -> Result<(), String>,
+) -> Result<(u64, serde_json::Value), String> {
+    command.args(["--json", "--", "/init", "faults", "1", &(seconds * 1000).to_string()]);
+    let guarding = Guarding::start(command)?;
+    let done = meanwhile();
+    let (status, said) = guarding.end()?;
+    done?;
+    if status.code().is_none_or(|code| code > 1) {
+        return Err(format!("{:?}: {said}", status.code()));
+    }
+    Ok((rate(&said)?, answer_in(&said)?))
+}
+
+/// What a program used under a guard, and that the guard was whole.
+fn judged(how: &str, (rate, answer): &(u64, serde_json::Value)) -> Result<String, String> {
+    let decisions = &answer["decisions"];
+    let (compared, otherwise) = (&decisions["compared"], &decisions["disagreements"]);
+    let text =
+        format!("{how} {rate} a second of {A_SECOND}, {compared} decisions, {otherwise} answered otherwise");
+    // After a sleep as many as the CPU makes until the next period are not counted.
+    let right = *otherwise == 0 && (A_SECOND * 80..=A_SECOND * 106).contains(&(rate * 100));
+    if right { Ok(text) } else { Err(format!("{text}\n{answer}")) }
+}
+
+/// Sets the clock of days forth and back, 25 hours and some 25 times a second, while something is done.
+fn while_the_clock_is_set<T>(work: impl FnOnce() -> T) -> Result<T, String> {
+    let over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let setting = scope.spawn(|| {
+            let mut forth = true;
+            while !over.load(Ordering::Relaxed) || !forth {
+                let now = clock_gettime(ClockId::Realtime);
+                let step = if forth { 90_000 } else { -90_000 };
+                let then = Timespec { tv_sec: now.tv_sec + step, ..now };
+                clock_settime(ClockId::Realtime, then)
+                    .map_err(|error| format!("to set the clock: {error}"))?;
+                forth = !forth;
+                std::thread::sleep(Duration::from_millis(40));
+            }
+            Ok(())
+        });
+        let done = work();
+        over.store(true, Ordering::Relaxed);
+        setting.join().map_err(|_| "the clock's thread panicked".to_owned())?.map(|()| done)
+    })
+}
+
+/// Periods and releases know another clock.
+pub(crate) fn clock() -> Verdict {
+    let mut lines = Vec::new();
+    for back_end in [GATES, OCCUPIER] {
+        let held = while_the_clock_is_set(|| held_while(guard(BUDGET, "20ms", &back_end), 3, || Ok(())))??;
+        lines.push(judged(back_end[1], &held)?);
+    }
+    lines.push(while_the_clock_is_set(|| ranks::repeated("P-EDF"))??);
+    Ok(lines.join("; "))
+}
+
+/// Sleeps for so many seconds of the real-time clock, whose alarm wakes the machine.
+fn suspend(seconds: u64) -> Result<(), String> {
+    let failed = |what: &'static str| move |error: std::io::Error| format!("{what}: {error}");
+    let alarm = "/sys/class/rtc/rtc0/wakealarm";
+    let slept = || clock_gettime(ClockId::Boottime).tv_sec - clock_gettime(ClockId::Monotonic).tv_sec;
+    let before = slept();
+    fs::write(alarm, "0").map_err(failed(alarm))?;
+    fs::write(alarm, format!("+{seconds}")).map_err(failed(alarm))?;
+    fs::write("/sys/power/mem_sleep", "deep").map_err(failed("/sys/power/mem_sleep"))?;
+    fs::write("/sys/power/state", "mem").map_err(failed("/sys/power/state"))?;
+    let slept = slept() - before;
+    if slept < seconds.cast_signed() - 2 { Err(format!("it slept for {slept} s only")) } else { Ok(()) }
+}
+
+/// Longer than any watchdog waits; nobody is stopped for it or thrown out, and budgets hold before and after.
+pub(crate) fn suspended() -> Verdict {
+    const SECONDS: u64 = 10;
+    let asleep = || {
+        std::thread::sleep(Duration::from_secs(1));
+        suspend(SECONDS)
+    };
+    let mut lines = vec![thrown_out(asleep)?];
+    lines.push(judged(OCCUPIER[1], &held_while(guard(BUDGET, "20ms", &OCCUPIER), 3, asleep)?)?);
+    let mut command = std::process::Command::new("/solo");
+    command.args(["guard", "-e", "page-faults", "-b", &format!("program={BUDGET}"), "--period", "20ms"]);
+    command.stdin(std::process::Stdio::null());
+    command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+    lines.push(judged("cgroup", &held_while(command, 3, asleep)?)?);
+    Ok(format!("asleep for {SECONDS} s; {}", lines.join("; ")))
+}
+
+/// The kernel ends every scheduler when a CPU goes offline that has nothing to say to that. The guard says so, and ends.
+fn thrown_out(asleep: impl FnOnce() -> Result<(), String>) -> Result<String, String> {
+    let hog = ["--", "/init", "faults", "1", "600000"];
+    let guarding = Guarding::start(guard(BUDGET, "20ms", &[&GATES[..], &hog].concat()))?;
+    asleep()?;
+    let (status, said) = guarding.end()?;
+    let told = status.code() == Some(1) && said.contains("exiting scheduler") && said.contains("NOT held");
+    if told && state() == "disabled" { Ok("sched-ext ended and said so".to_owned()) } else { Err(said) }
+}
+
+/// CPU 1 goes while it is stopped, and comes back: the guard says so, and nobody stays stopped.
+pub(crate) fn offline() -> Verdict {
+    let online = "/sys/devices/system/cpu/cpu1/online";
+    let set = |word: &str| fs::write(online, word).map_err(|error| format!("{online}: {error}"));
+    let free = free_rate(1000)?;
+    let mut lines = Vec::new();
+    for back_end in [GATES, OCCUPIER] {
+        let hog = ["--", "/init", "faults", "1", "600000"];
+        let held = Guarding::start(guard(1, "1s", &[&back_end[..], &hog].concat()))?;
+        std::thread::sleep(Duration::from_millis(1300));
+        set("0")?;
+        std::thread::sleep(Duration::from_secs(1));
+        set("1")?;
+        std::thread::sleep(Duration::from_millis(200));
+        held.signal(Signal::TERM);
+        let (status, said) = held.end()?;
+        let after = free_rate(1000)?;
+        let told = said.to_lowercase().contains("offline") || said.contains("went away");
+        let text = format!(
+            "{}: {:?}, {after} page faults a second after, {}",
+            back_end[1],
+            status.code(),
+            said.trim()
+        );
+        if after * 10 < free * 9 || state() != "disabled" || !told {
+            return Err(format!("{free} page faults a second before; {text}"));
+        }
+        lines.push(text.replace('\n', " "));
+    }
+    Ok(lines.join("; "))
+}
