@@ -2,6 +2,7 @@
 
 use crate::report::{Report, TaskReport};
 use crate::text::{self, counted};
+use solo_model::Duration;
 
 /// How many exceeded bounds are told in full.
 const TOLD: usize = 3;
@@ -46,8 +47,16 @@ fn nobody_to_blame(report: &Report) -> String {
 
 fn headline(task: &TaskReport) -> Option<String> {
     let (longest, bound) = (task.longest_response()?, task.bound?.response);
+    let (took, bound) = told_apart(longest, bound);
+    Some(format!("{} took {took}, above its bound of {bound}.", task.name))
+}
+
+/// Both with three digits, where these differ; else in nanoseconds.
+fn told_apart(longest: Duration, bound: Duration) -> (String, String) {
     let unit = text::TimeUnit::for_longest(bound.max(longest));
-    Some(format!("{} took {}, above its bound of {}.", task.name, unit.text(longest), unit.text(bound)))
+    let rounded = (unit.text(longest), unit.text(bound));
+    let exact = |time: Duration| format!("{} ns", time.get());
+    if rounded.0 == rounded.1 { (exact(longest), exact(bound)) } else { rounded }
 }
 
 /// The task that executed for longer than was supposed by the largest factor; else one that missed the cache more often.
@@ -63,8 +72,7 @@ fn overruns(report: &Report) -> Option<String> {
         more => format!(", and {} too", counted(more as u64, "other task")),
     };
     if let Some((_, name, executed, supposed)) = longest.max_by_key(|&(factor, ..)| factor) {
-        let unit = text::TimeUnit::for_longest(executed);
-        let (executed, supposed) = (unit.text(executed), unit.text(supposed));
+        let (executed, supposed) = told_apart(executed, supposed);
         return Some(format!("a job of {name} executed for {executed} where {supposed} were declared{more}"));
     }
     let (name, (seen, supposed)) =
@@ -73,4 +81,17 @@ fn overruns(report: &Report) -> Option<String> {
         "a job of {name} missed the last-level cache {} where {supposed} were declared{more}",
         counted(seen, "time")
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_and_its_bound_are_never_told_alike() {
+        let apart = |longest, bound| told_apart(Duration::new(longest), Duration::new(bound));
+        assert_eq!(apart(101_400_000, 98_000_000), ("101 ms".to_owned(), "98.0 ms".to_owned()));
+        let exact = ("101400001 ns".to_owned(), "101400000 ns".to_owned());
+        assert_eq!(apart(101_400_001, 101_400_000), exact);
+    }
 }
