@@ -28,7 +28,9 @@ fn rights(files: &dyn Files) -> Finding {
             WHY,
         );
     };
-    if rights.has(Rights::PERFMON) {
+    // Levels that some distributions have added: there CAP_PERFMON opens nothing.
+    let is_shut = level > 2 && !rights.has(Rights::SYS_ADMIN);
+    if rights.has(Rights::PERFMON) && !is_shut {
         let found = format!("everything (CAP_PERFMON; kernel.perf_event_paranoid = {level})");
         let blocked = is_container(files) && rights.0 >> Rights::SYS_ADMIN & 1 == 0;
         let finding = Finding::new(name, State::Good, found, WHY);
@@ -39,6 +41,7 @@ fn rights(files: &dyn Files) -> Finding {
         0 => (State::Good, "threads and whole CPUs, in the kernel too, but no raw tracepoints"),
         1 => (State::Partly, "own threads, in the kernel too; no whole CPUs"),
         2 => (State::Partly, "own threads, in user mode only"),
+        _ if rights.has(Rights::PERFMON) => (State::Missing, "nothing, with CAP_PERFMON neither"),
         _ => (State::Missing, "nothing"),
     };
     let finding = Finding::new(name, state, format!("{found} (kernel.perf_event_paranoid = {level})"), WHY);
@@ -50,7 +53,10 @@ fn rights(files: &dyn Files) -> Finding {
             "start the container with --cap-add=PERFMON and a seccomp profile that allows perf_event_open",
         );
     }
-    finding.mend("setcap cap_perfmon+ep \"$(command -v solo)\"")
+    finding.mend(match is_shut {
+        true => "sysctl kernel.perf_event_paranoid=2; setcap cap_perfmon+ep \"$(command -v solo)\"",
+        false => "setcap cap_perfmon+ep \"$(command -v solo)\"",
+    })
 }
 
 fn hardware(files: &dyn Files, pmus: &[CorePmu]) -> Finding {

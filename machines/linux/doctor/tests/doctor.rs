@@ -93,6 +93,24 @@ fn an_arm_board() {
     check("arm", &files, Some(6), Some(false));
 }
 
+/// Debian's kernels begin with a level at which CAP_PERFMON opens nothing (6.18.15: EACCES).
+#[test]
+fn a_level_that_a_distribution_has_added_shuts_out_who_may_only_count() {
+    let told = |rights: &str, level: &str| {
+        let files = stock()
+            .with("/proc/self/status", &format!("CapEff:\t{rights}\n"))
+            .with("/proc/sys/kernel/perf_event_paranoid", level);
+        let findings = examine(&files, &Known { counters: None, fifo: None });
+        findings.into_iter().find(|finding| finding.name == "right to count").expect("it is looked at")
+    };
+    let (perfmon, admin) = ("0000004000000000", "0000000000200000");
+    assert_eq!(told(perfmon, "2\n").state, solo_doctor::State::Good);
+    assert_eq!(told(admin, "3\n").state, solo_doctor::State::Good);
+    let shut = told(perfmon, "3\n");
+    assert_eq!(shut.state, solo_doctor::State::Missing);
+    assert!(shut.mend.as_ref().is_some_and(|mend| mend.contains("perf_event_paranoid=2")), "{:?}", shut.mend);
+}
+
 #[test]
 fn a_hybrid_laptop() {
     let files = core_pmu(core_pmu(stock(), "cpu_core", "4\n"), "cpu_atom", "10\n")
