@@ -110,8 +110,8 @@ fn once(words: &[&str], free: u64) -> Result<Used, String> {
     let Some((count, us)) = after("counted").zip(after("us")) else { return Err(text) };
     let periods = us * PERIODS_A_SECOND / 1_000_000;
     let row = text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
-    // of, budget, periods, stopped in, used mean, most, beyond max
-    let row = row.filter(|row| row.first() == Some(&"core1")).find(|row| row.len() == 7);
+    // of, budget, periods, stopped in, used mean, most, beyond max; leaked, where there is one core.
+    let row = row.filter(|row| row.first() == Some(&"core1")).find(|row| row.len() >= 7);
     let numbers = row.and_then(|row| Some((row[2].parse::<u64>().ok()?, row[3].parse::<u64>().ok()?)));
     let (all, stopped) = match numbers {
         Some(numbers) => numbers,
