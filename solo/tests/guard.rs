@@ -260,7 +260,8 @@ fn a_cpu_that_went_while_the_guard_stood_still_is_held_again() {
     fs::write(switch, "1").unwrap();
     signal(&child, Signal::CONT);
     let output = child.wait_with_output().unwrap();
-    let answer: serde_json::Value = serde_json::from_slice(&output.stdout).expect(&said(&output));
+    let answer: serde_json::Value =
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", said(&output)));
     assert_eq!(answer["cores"][0]["failure"], serde_json::Value::Null, "{answer}");
     assert!(answer["doubts"].to_string().contains("came back 1 time"), "{answer}");
     assert!(answer["cores"][0]["periods"].as_u64().unwrap() > 150, "{answer}");
