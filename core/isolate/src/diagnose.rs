@@ -190,7 +190,7 @@ impl Warning {
                 )
             }
             Self::Unregulated { core } => {
-                format!("{core} runs tasks that use memory and has no budget: it can slow all others down")
+                format!("{core} runs tasks and has no budget: it can slow all others down")
             }
             Self::OpenNeighbor { task, neighbor } => format!(
                 "{} is confined to colors that {} may use too",
