@@ -26,6 +26,7 @@ mod document;
 mod exit;
 mod folders;
 mod interrupt;
+mod itself;
 mod output;
 mod pages;
 mod progress;

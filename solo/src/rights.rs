@@ -6,7 +6,7 @@ pub(crate) fn give_up() {
     told(solo_watch::rights::give_up());
 }
 
-/// The same of a thread that may have to open counters anew.
+/// Gives up every one but that to count, in a thread that may have to open counters anew.
 pub(crate) fn keep_counting() {
     told(solo_watch::rights::keep_counting());
 }

@@ -55,7 +55,7 @@ impl Spec {
         Ok(match &self.remote {
             Some(remote) => remote.command(&words),
             None => {
-                let mut command = Command::new("/proc/self/exe");
+                let mut command = Command::new(crate::itself::path()?);
                 // Ctrl-C is for the reader, who then ends the watch in an orderly way.
                 command.args(words).process_group(0);
                 command

@@ -28,7 +28,7 @@ fn rights(files: &dyn Files) -> Finding {
             WHY,
         );
     };
-    // Levels that some distributions have added: there CAP_PERFMON opens nothing.
+    // Levels that distributions have added. At Debian's CAP_PERFMON opens nothing (seen with 6.18.15); others are taken to be like it.
     let is_shut = level > 2 && !rights.has(Rights::SYS_ADMIN);
     if rights.has(Rights::PERFMON) && !is_shut {
         let found = format!("everything (CAP_PERFMON; kernel.perf_event_paranoid = {level})");
@@ -41,7 +41,7 @@ fn rights(files: &dyn Files) -> Finding {
         0 => (State::Good, "threads and whole CPUs, in the kernel too, but no raw tracepoints"),
         1 => (State::Partly, "own threads, in the kernel too; no whole CPUs"),
         2 => (State::Partly, "own threads, in user mode only"),
-        _ if rights.has(Rights::PERFMON) => (State::Missing, "nothing, with CAP_PERFMON neither"),
+        _ if rights.has(Rights::PERFMON) => (State::Missing, "nothing, for CAP_PERFMON is not enough"),
         _ => (State::Missing, "nothing"),
     };
     let finding = Finding::new(name, state, format!("{found} (kernel.perf_event_paranoid = {level})"), WHY);
@@ -49,9 +49,10 @@ fn rights(files: &dyn Files) -> Finding {
         return finding;
     }
     if is_container(files) {
-        return finding.mend(
-            "start the container with --cap-add=PERFMON and a seccomp profile that allows perf_event_open",
-        );
+        return finding.mend(match is_shut {
+            true => "on the host, sysctl kernel.perf_event_paranoid=2; start the container with --cap-add=PERFMON and a seccomp profile that allows perf_event_open",
+            false => "start the container with --cap-add=PERFMON and a seccomp profile that allows perf_event_open",
+        });
     }
     finding.mend(match is_shut {
         true => "sysctl kernel.perf_event_paranoid=2; setcap cap_perfmon+ep \"$(command -v solo)\"",

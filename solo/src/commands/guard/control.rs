@@ -67,7 +67,7 @@ impl Drop for Listener {
     }
 }
 
-/// One line, or what came before its reader hung up. It is there within `patience`, or is not waited for.
+/// One whole line: half a number is another one. It is there within `patience`, or is not waited for.
 fn line(stream: &mut UnixStream, patience: Duration) -> io::Result<String> {
     let end = Instant::now() + patience;
     let (mut text, mut bytes) = (Vec::new(), [0; 4096]);
@@ -87,8 +87,11 @@ fn line(stream: &mut UnixStream, patience: Duration) -> io::Result<String> {
         if text.len() > LONGEST {
             return Err(io::Error::other("a line without an end"));
         }
-        if ended.is_some() || read == 0 {
+        if ended.is_some() {
             return String::from_utf8(text).map_err(|_| io::Error::other("a line that is no text"));
+        }
+        if read == 0 {
+            return Err(io::Error::new(ErrorKind::UnexpectedEof, "it hung up"));
         }
     }
 }
@@ -120,7 +123,6 @@ pub(super) fn ask(folder: &Path, who: &Who, events: u64) -> Result<(), Refusal> 
     };
     match answer() {
         Ok(answer) if answer == "ok" => Ok(()),
-        Ok(answer) if answer.is_empty() => Err(Refusal::Nobody(io::Error::other("it hung up"))),
         Ok(why) => Err(Refusal::Refused(why)),
         Err(error) if error.kind() == ErrorKind::TimedOut => {
             Err(Refusal::Nobody(io::Error::other(format!("nothing came within {} s", ANSWER.as_secs()))))
@@ -153,6 +155,7 @@ mod tests {
         for words in [
             "",
             "1",
+            "1 2",
             "1 2 3\n",
             "/../x 3\n",
             "1 -3\n",
@@ -166,6 +169,7 @@ mod tests {
         ] {
             let mut stream = UnixStream::connect(folder.path().join(SOCKET)).unwrap();
             let _ = stream.write_all(words.as_bytes());
+            let _ = stream.shutdown(std::net::Shutdown::Write);
             listener.attend(&mut allow);
             stream.set_read_timeout(Some(ANSWER)).unwrap();
             let mut answer = String::new();
@@ -176,6 +180,7 @@ mod tests {
         assert_eq!(
             said,
             [
+                "",
                 "",
                 "",
                 strange,

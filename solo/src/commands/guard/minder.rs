@@ -8,6 +8,7 @@
 use super::{cannot, machine, restored};
 use crate::cli::MindArgs;
 use crate::exit::{Exit, Failure};
+use crate::itself;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, kill_process, setsid};
@@ -21,7 +22,7 @@ use std::time::{Duration, Instant};
 /// How long a guard may be silent.
 const PATIENCE: Timespec = Timespec { tv_sec: 5, tv_nsec: 0 };
 /// How long the journal of a guard that is ending may be held.
-const RELEASED: Duration = Duration::from_secs(10);
+const AT_THE_END: Duration = Duration::from_secs(10);
 
 /// What becomes of a guard that is silent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -49,8 +50,7 @@ impl Minder {
     /// Starts one for the guard whose journal is in `folder`.
     pub(in crate::commands) fn start(folder: &Path, silence: Silence) -> Result<Self, Failure> {
         let failed = |source| Failure::File { action: "start", path: "/proc/self/exe".into(), source };
-        // Whatever lies now where this program was started from: another build, or nothing.
-        let program = "/proc/self/exe";
+        let program = itself::path().map_err(failed)?;
         // It works in another folder, so that it keeps nobody from taking this one away.
         let folder = folder.canonicalize().map_err(|source| Failure::File {
             action: "find",
@@ -104,7 +104,7 @@ pub(super) fn mind(args: &MindArgs) -> Result<Exit, Failure> {
     let folder = args.state.folder()?;
     wait(args.guard, args.patient);
     let machine = machine()?;
-    match restored(&folder, &machine, RELEASED) {
+    match restored(&folder, &machine, AT_THE_END) {
         // Where another guard is at work, it has put back what this one had left.
         Err(GuardError::Busy { .. }) => Ok(Exit::Held),
         Ok((_, cleared)) => cleared.map(|()| Exit::Held),

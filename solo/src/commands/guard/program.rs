@@ -3,6 +3,7 @@
 use super::machine;
 use crate::cli::EnterArgs;
 use crate::exit::Failure;
+use crate::itself;
 use rustix::process::{Pid, Signal, kill_process};
 use solo_guard::Group;
 use solo_model::text::Printable;
@@ -43,7 +44,9 @@ impl Program {
             None => Command::new(name),
             Some(group) => {
                 // Before its first instruction: a process that is moved later has caused what it has caused.
-                let mut entering = Command::new("/proc/self/exe");
+                let failed =
+                    |source| Failure::File { action: "start", path: "/proc/self/exe".into(), source };
+                let mut entering = Command::new(itself::path().map_err(failed)?);
                 entering
                     .args(["guard", "enter"])
                     .arg(format!("/{}", String::from(group.clone())))

@@ -260,8 +260,7 @@ impl<'s> Occupier<'s> {
     /// Opens counters anew where the CPU went offline and is back: the kernel took them away, and gates are open. What happened there
     /// meanwhile was not counted.
     fn count_anew(&mut self) -> io::Result<()> {
-        sched::keep_on(self.core.index())?;
-        self.is_here()?;
+        sched::keep_on(self.core.index()).map_err(|_| went_offline())?;
         self.before = self.counted;
         self.alarm = Alarm::open(&self.event, self.core)?;
         if self.own.is_some() {
@@ -371,7 +370,7 @@ impl<'s> Occupier<'s> {
         if sched::cpu() as usize == self.core.index() {
             return Ok(());
         }
-        Err(io::Error::other("its CPU went offline"))
+        Err(went_offline())
     }
 
     /// Waits for the counter, the end of the period or a call.
@@ -393,6 +392,10 @@ impl<'s> Occupier<'s> {
         }
         Ok(if woken == Woken::Rang || rung.first.is_some() { Event::Overflow } else { Event::Period })
     }
+}
+
+fn went_offline() -> io::Error {
+    io::Error::other("its CPU went offline")
 }
 
 /// Why a wait ended.

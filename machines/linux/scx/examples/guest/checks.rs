@@ -1,7 +1,8 @@
 //! What is checked.
 
 use crate::guard::{
-    Guarding, after, answer, free_rate, guard, output, own, rate, said, spawned, state, wait_for,
+    GATES, Guarding, OCCUPIER, after, answer, free_rate, guard, guard_of_program, output, own, rate, said,
+    spawned, state, wait_for,
 };
 use crate::ranks;
 use crate::work::TURNS;
@@ -34,8 +35,6 @@ pub(crate) const ALL: &[Check] = &[
 
 /// On a kernel that describes its functions wrongly.
 pub(crate) const MALFORMED: &[Check] = &[("malformed", malformed)];
-
-const GATES: [&str; 2] = ["--back-end", "sched-ext"];
 
 /// What a page fault too many in a period may make of a budget, beside 2 %.
 fn is_within(rate: u64, budget_a_second: u64) -> bool {
@@ -96,10 +95,8 @@ fn program_held() -> Verdict {
     let free = free_rate(1000)?;
     let mut lines = Vec::new();
     for (budget, period, periods_a_second) in [(16, "5ms", 200), (64, "20ms", 50)] {
-        let mut command = std::process::Command::new("/solo");
-        let budget_of = format!("program={budget}");
-        command.args(["guard", "-e", "page-faults", "-b", &budget_of, "--period", period, "--json", "--"]);
-        command.args(["/init", "faults", "1", "3000"]);
+        let mut command = guard_of_program(budget, period);
+        command.args(["--json", "--", "/init", "faults", "1", "3000"]);
         let output = output(command)?;
         let said = said(&output);
         if output.status.code().is_none_or(|code| code > 1) {
@@ -142,7 +139,7 @@ fn idled() -> Result<[u64; 2], String> {
 /// A stopped CPU idles behind a gate, and is busy under an occupier.
 fn idle() -> Verdict {
     let mut per_cent = Vec::new();
-    for back_end in [GATES, ["--back-end", "occupier"]] {
+    for back_end in [GATES, OCCUPIER] {
         let hog = ["--", "/init", "faults", "1", "600000"];
         let held = Guarding::start(guard(16, "20ms", &[&back_end[..], &hog].concat()))?;
         std::thread::sleep(Duration::from_secs(1));

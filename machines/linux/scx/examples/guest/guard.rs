@@ -23,10 +23,23 @@ pub(crate) fn wait_for(wanted: &str, most: Duration) -> Result<Duration, String>
     Ok(begin.elapsed())
 }
 
+/// Ways to keep others from a CPU.
+pub(crate) const GATES: [&str; 2] = ["--back-end", "sched-ext"];
+pub(crate) const OCCUPIER: [&str; 2] = ["--back-end", "occupier"];
+
 /// `solo guard` that holds CPU 1 to a budget of page faults.
 pub(crate) fn guard(budget: u64, period: &str, more: &[&str]) -> Command {
+    guard_of("1", budget, period, more)
+}
+
+/// The same that holds its program, wherever it runs.
+pub(crate) fn guard_of_program(budget: u64, period: &str) -> Command {
+    guard_of("program", budget, period, &[])
+}
+
+fn guard_of(whom: &str, budget: u64, period: &str, more: &[&str]) -> Command {
     let mut command = Command::new("/solo");
-    command.args(["guard", "-e", "page-faults", "--budget", &format!("1={budget}"), "--period", period]);
+    command.args(["guard", "-e", "page-faults", "--budget", &format!("{whom}={budget}"), "--period", period]);
     command.args(more).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }

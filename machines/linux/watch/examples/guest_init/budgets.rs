@@ -98,7 +98,7 @@ fn used(words: &[&str], free: u64) -> Result<Used, String> {
 fn once(words: &[&str], free: u64) -> Result<Used, String> {
     let mut command = Command::new(if words.is_empty() { "/init" } else { "/solo" });
     if !words.is_empty() {
-        command.args(["guard", "-e", "instructions", "--all-real-time", "--period", PERIOD]);
+        command.args(["guard", "-e", "instructions", "--all-real-time", "--period", PERIOD, "--json"]);
         command.args(words).args(["--", "/init"]);
     }
     let output = command.arg("burn").stdin(Stdio::null()).output().map_err(|error| error.to_string())?;
@@ -109,21 +109,27 @@ fn once(words: &[&str], free: u64) -> Result<Used, String> {
     };
     let Some((count, us)) = after("counted").zip(after("us")) else { return Err(text) };
     let periods = us * PERIODS_A_SECOND / 1_000_000;
-    let row = text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
-    // of, budget, periods, stopped in, used mean, most, beyond max; leaked, where there is one core.
-    let row = row.filter(|row| row.first() == Some(&"core1")).find(|row| row.len() >= 7);
-    let numbers = row.and_then(|row| Some((row[2].parse::<u64>().ok()?, row[3].parse::<u64>().ok()?)));
-    let (all, stopped) = match numbers {
-        Some(numbers) => numbers,
-        None if words.is_empty() => (periods, periods),
-        None => return Err(format!("no row of core1: {text}")),
-    };
-    let lost = if free == 0 { 0 } else { all.saturating_sub(stopped) };
-    if !words.is_empty() && !text.contains(" 0 answered otherwise") || lost * 10 > periods {
+    let (mut lost, mut otherwise) = (0, 0);
+    if !words.is_empty() {
+        let answer = answer(&text).ok_or_else(|| format!("no answer: {text}"))?;
+        let cores = answer["cores"].as_array().into_iter().flatten();
+        let core = cores.into_iter().find(|core| core["core"] == 1);
+        let number = |key: &str| core?[key].as_u64();
+        let Some((all, stopped)) = number("periods").zip(number("stopped_periods")) else { return Err(text) };
+        lost = if free == 0 { 0 } else { all.saturating_sub(stopped) };
+        otherwise = answer["decisions"]["disagreements"].as_u64().unwrap_or(u64::MAX);
+    }
+    if otherwise > 0 || lost * 10 > periods {
         return Err(text);
     }
     let mean = count.saturating_sub(lost * free) / (periods - lost).max(1);
     Ok(Used { mean, lost, text })
+}
+
+/// The guard's answer: the program beside it writes to the same stream.
+fn answer(text: &str) -> Option<serde_json::Value> {
+    let mut answers = serde_json::Deserializer::from_str(&text[text.find('{')?..]).into_iter();
+    answers.next()?.ok()
 }
 
 /// True where more than 2 % above what is expected was used, or 10 % below: what is given away in the first periods is guessed.
