@@ -74,7 +74,7 @@ impl Alarm {
     }
 
     /// Whether its CPU went offline since it was opened, as all but the first do where a machine sleeps: it counts and rings no more, and never
-    /// will. Noticed when a millisecond has passed since it was asked last.
+    /// will. True where it has not counted since it was asked last, a millisecond ago or longer: one that has counted meanwhile may be over now.
     ///
     /// # Errors
     /// What the kernel says.

@@ -295,8 +295,8 @@ impl Row {
         }
         if self.anew > 0 {
             doubts.push(format!(
-                "{core}: went offline and came back {}, as where a machine sleeps: what happened there until the next period was not \
-                 counted",
+                "{core}: went offline and came back {}, as where a machine sleeps: what happened there meanwhile, for up to two \
+                 periods, was not counted",
                 counted(self.anew, "time")
             ));
         }

@@ -130,20 +130,21 @@ impl Meter {
         for cell in &mut self.cells {
             cell.lately = cell.count - std::mem::replace(&mut cell.at_period, cell.count);
         }
-        let slept = asleep();
-        // To look asks each CPU.
-        if self.periods == 0 || slept > self.asleep + SHORT_SLEEP {
-            self.count_anew();
+        let asleep = asleep();
+        let has_slept = asleep > self.asleep + SHORT_SLEEP;
+        self.asleep = asleep;
+        // To look asks each CPU. The first look says until when a counter has counted, the next one that it has not since.
+        if has_slept || self.periods <= 1 {
+            self.count_anew(has_slept);
         }
-        self.asleep = slept;
     }
 
-    /// Opens counters anew whose CPUs went offline and are back, as where a machine sleeps. What happened there meanwhile was not counted.
-    fn count_anew(&mut self) {
+    /// Opens counters anew that are over, or all of them: of CPUs that went offline and are back. What happened there meanwhile was not counted.
+    fn count_anew(&mut self, all: bool) {
         use std::os::fd::AsFd;
         let (event, folder, gone) = (&self.event, self.folder.as_fd(), &mut self.gone);
         self.cells.retain_mut(|cell| {
-            if !cell.alarm.is_over().unwrap_or(true) {
+            if !all && !cell.alarm.is_over().unwrap_or(true) {
                 return true;
             }
             *gone += cell.count;

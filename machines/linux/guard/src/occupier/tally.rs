@@ -57,7 +57,7 @@ pub struct CoreTally {
     pub taken_away: Histogram,
     /// Times that the kernel held back what the counter rings, because it rang too often.
     pub silenced: u64,
-    /// Times that the core went offline and came back, as where a machine sleeps. What happened from its return to the next period was not counted.
+    /// Times that the core went offline and came back, as where a machine sleeps. What happened there meanwhile, for up to two periods, was not counted.
     pub anew: u64,
     /// Why the core's budget was no longer held before the end.
     pub failure: Option<io::Error>,

@@ -1,8 +1,8 @@
 //! What is checked.
 
 use crate::guard::{
-    GATES, Guarding, OCCUPIER, after, answer, free_rate, guard, guard_of_program, output, own, rate, said,
-    spawned, state, wait_for,
+    GATES, Guarding, OCCUPIER, after, answer, free_rate, guard, guard_of_program, on_one_cpu, output, own,
+    rate, said, spawned, state, wait_for,
 };
 use crate::ranks;
 use crate::work::TURNS;
@@ -83,12 +83,7 @@ fn budgets() -> Verdict {
 
 /// A program has its budget wherever it runs, by the kernel's freezer; killed in the middle of it, nobody stays frozen.
 fn cgroups() -> Verdict {
-    // The emulator lets CPUs take turns at timers only: who rings on one CPU wakes nobody on the other before.
-    let all = solo_threads::sched::cpus();
-    solo_threads::sched::keep_on(1).map_err(|error| error.to_string())?;
-    let verdict = program_held();
-    let _ = solo_threads::sched::allow(&all);
-    verdict
+    on_one_cpu(program_held)
 }
 
 fn program_held() -> Verdict {

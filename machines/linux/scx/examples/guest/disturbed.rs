@@ -1,7 +1,9 @@
 //! A machine whose clock is set, that sleeps, or that loses a CPU while budgets are held.
 
 use crate::Verdict;
-use crate::guard::{GATES, Guarding, OCCUPIER, answer_in, free_rate, guard, guard_of_program, rate, state};
+use crate::guard::{
+    GATES, Guarding, OCCUPIER, answer_in, free_rate, guard, guard_of_program, on_one_cpu, rate, state,
+};
 use crate::ranks;
 use rustix::process::Signal;
 use rustix::time::{ClockId, Timespec, clock_gettime, clock_settime};
@@ -101,8 +103,10 @@ pub(crate) fn suspended() -> Verdict {
     let mut lines = vec![thrown_out(asleep)?];
     let by_occupier = held_while(guard(BUDGET, "20ms", &OCCUPIER), asleep)?;
     lines.push(judged(OCCUPIER[1], BEYOND_ASLEEP, &by_occupier)?);
-    let group = held_while(guard_of_program(BUDGET, "20ms"), asleep)?;
-    lines.push(judged("cgroup", BEYOND_ASLEEP, &group)?);
+    lines.push(on_one_cpu(|| {
+        let group = held_while(guard_of_program(BUDGET, "20ms"), asleep)?;
+        judged("cgroup", BEYOND_ASLEEP, &group)
+    })?);
     Ok(format!("asleep for {SECONDS} s; {}", lines.join("; ")))
 }
 

@@ -1,7 +1,9 @@
 //! The guard, started, read and ended.
 
+use crate::Verdict;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
+use solo_threads::sched;
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, ChildStderr, Command, ExitStatus, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -42,6 +44,16 @@ fn guard_of(whom: &str, budget: u64, period: &str, more: &[&str]) -> Command {
     command.args(["guard", "-e", "page-faults", "--budget", &format!("{whom}={budget}"), "--period", period]);
     command.args(more).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
+}
+
+/// Does something on CPU 1, where budgets are held. The emulator lets CPUs take turns at timers only: who rings on one CPU wakes
+/// nobody on the other before, and who freezes from there comes late by as much.
+pub(crate) fn on_one_cpu(work: impl FnOnce() -> Verdict) -> Verdict {
+    let all = sched::cpus();
+    sched::keep_on(1).map_err(|error| error.to_string())?;
+    let verdict = work();
+    let _ = sched::allow(&all);
+    verdict
 }
 
 /// Runs it to its end.

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 const LENGTH: Duration = Duration::from_secs(4);
 /// Long against the guest's tick, 4 ms: an overflow that comes within one is lost.
 const PERIOD: &str = "200ms";
-/// How often a run is tried in which the emulator loses too many overflows.
+/// How often a run is tried in which the emulator loses overflows.
 const TRIES: usize = 4;
 /// How often the emulator is made to look, in nanoseconds.
 const LOOKS: u64 = 250_000;
@@ -83,16 +83,21 @@ struct Used {
 }
 
 /// Runs the program alone, or under a guard with these words. `free`: what it executes in a period where it is not stopped. Where the
-/// emulator loses more than one overflow in ten it loses nearly all, whenever they come in the same moment of its clock: then again.
+/// emulator loses an overflow, what is given away in the periods after it is another amount: then again, and of several runs that which
+/// lost fewest. It may lose nearly all, whenever they come in the same moment of its clock.
 fn used(words: &[&str], free: u64) -> Result<Used, String> {
-    let mut found = once(words, free);
+    let mut best = once(words, free);
     for _ in 1..TRIES {
-        if found.is_ok() {
+        let lost = best.as_ref().map_or(u64::MAX, |used| used.lost);
+        if lost == 0 {
             break;
         }
-        found = once(words, free);
+        let again = once(words, free);
+        if again.as_ref().is_ok_and(|used| used.lost < lost) {
+            best = again;
+        }
     }
-    found
+    best
 }
 
 fn once(words: &[&str], free: u64) -> Result<Used, String> {
