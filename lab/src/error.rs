@@ -171,7 +171,7 @@ pub enum MachineLack {
         lack: solo_hal::Lack,
     },
     /// Threads of this Linux can't do it.
-    #[error("{0}; --on sim can")]
+    #[error("{0}{on_sim}", on_sim = if .0.is_of_programs() { "" } else { "; --on sim can" })]
     Linux(solo_threads::ThreadsLack),
     /// The platform's last level takes in what nearer levels evict, so that no page can be kept in it.
     #[error(

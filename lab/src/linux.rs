@@ -9,9 +9,12 @@ use solo_report::run::{CarriedOut, Repeated, Tier};
 use solo_report::{CoreReport, EndReason, FinishedRun, Manifest, Report, RunEnd, RunWriter, Shortfalls};
 use solo_store::Folder;
 pub use solo_threads::Counted;
+use solo_threads::Failed;
 use solo_threads::hosted;
 use solo_threads::hosted::Carried;
 use solo_threads::{Changes, Compared, Host, Options, Ran, Under};
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
 
 /// What threads of this Linux made of an experiment, before anything is written.
 #[derive(Debug)]
@@ -83,7 +86,7 @@ pub enum Scheduler {
 }
 
 impl LinuxRun {
-    /// Runs the tasks of the experiment as threads, under `scheduler`; of each job `counted` is counted. The platform of the scenario gives the number of cores; its caches and
+    /// Runs the tasks of the experiment as threads, under `scheduler`; of each job `counted` is counted. Programs work in `folder`. The platform of the scenario gives the number of cores; its caches and
     /// memory are those of this machine.
     ///
     /// # Errors
@@ -93,13 +96,14 @@ impl LinuxRun {
         experiment: &Experiment,
         scheduler: Scheduler,
         counted: Option<&Counted>,
+        folder: &Path,
         control: &Control<'_>,
     ) -> Result<Self, LabError> {
         let host = Host::look();
         control.progress.step(Step::Threads { count: experiment.tasks.len() });
         let ids = counted.map_or_else(Vec::new, |counted| counted.ids().to_vec());
         let plain = |under| {
-            let options = Options { under, counted };
+            let options = Options { under, counted, folder: Some(folder) };
             let ran = solo_threads::run(experiment, &host, options, &|| control.cancel.requested());
             ran.map_err(|error| ranked::threads(experiment, error))
         };
@@ -108,7 +112,7 @@ impl LinuxRun {
             Scheduler::Deadline => (plain(Under::Deadline)?, Decided::Deadline),
             Scheduler::Ranks => {
                 let Followed { ran, changes, compared } =
-                    ranked::by_priority(experiment, &host, counted, control)?;
+                    ranked::by_priority(experiment, &host, counted, folder, control)?;
                 (ran, Decided::Ranks(changes, compared))
             }
             Scheduler::Hosted => {
@@ -117,7 +121,8 @@ impl LinuxRun {
                 (ran, Decided::Hosted(carried))
             }
             Scheduler::SchedExt => {
-                let Ranked { ran, repeated, ejected } = ranked::run(experiment, &host, counted, control)?;
+                let Ranked { ran, repeated, ejected } =
+                    ranked::run(experiment, &host, counted, folder, control)?;
                 let ejected = ejected.map(|ejected| ejected.to_string());
                 (ran, Decided::SchedExt { repeated, ejected })
             }
@@ -169,11 +174,13 @@ impl LinuxRun {
                 counted(self.ran.multiplexed, "job")
             )
         });
+        let failed: Vec<String> =
+            self.ran.failed.iter().map(|failed| of_programs(experiment, failed)).collect();
         let mut writer = RunWriter::create_in(folder.clone(), manifest, experiment, origin.source)?
             .with_warnings(move |report| {
                 let others = warnings(report, no_switches.as_deref(), share);
                 let decisions = not_as_told.clone().into_iter().chain(decided_otherwise.clone());
-                decisions.chain(multiplexed.clone()).chain(others).collect()
+                decisions.chain(multiplexed.clone()).chain(failed.clone()).chain(others).collect()
             });
         self.ran.records.iter().try_for_each(|record| writer.write(record))?;
         let reason = match experiment.end {
@@ -192,6 +199,23 @@ impl LinuxRun {
         };
         Ok(writer.finish(outcome)?)
     }
+}
+
+/// What a reader has to know of programs that did not succeed.
+fn of_programs(experiment: &Experiment, failed: &Failed) -> String {
+    let name = experiment.tasks.get(failed.task.index()).map_or("", |task| task.name.as_str());
+    let how = match (failed.how.code(), failed.how.signal()) {
+        (Some(code), _) => format!("with status {code}"),
+        (None, Some(signal)) => format!("by signal {signal}"),
+        (None, None) => "nobody knows how".to_owned(),
+    };
+    format!(
+        "{} of {} of task {} failed, the first in job {}: it ended {how}",
+        failed.failed,
+        counted(failed.ended, "program"),
+        Printable(name),
+        failed.first.0
+    )
 }
 
 /// What Linux made of the decisions of a kernel of this process.

@@ -12,6 +12,7 @@ use solo_threads::{
     Changes, Compared, Counted, Host, Options, Plane, PlaneDomains, Priorities, Raises, Ran, Ranking,
     ThreadsError, Under, plane_domains, repeat,
 };
+use std::path::Path;
 use std::thread;
 
 /// What came of a run.
@@ -32,9 +33,10 @@ pub(crate) fn run(
     experiment: &Experiment,
     host: &Host,
     counted: Option<&Counted>,
+    folder: &Path,
     control: &Control<'_>,
 ) -> Result<Ranked, LabError> {
-    let wanted = Wanted::of(experiment, host, counted, control, Raises::NONE)?;
+    let wanted = Wanted::of(experiment, host, counted, folder, control, Raises::NONE)?;
     dispatch(experiment.policy.criterion, UnderRanks(wanted))
 }
 
@@ -55,9 +57,10 @@ pub(crate) fn by_priority(
     experiment: &Experiment,
     host: &Host,
     counted: Option<&Counted>,
+    folder: &Path,
     control: &Control<'_>,
 ) -> Result<Followed, LabError> {
-    let wanted = Wanted::of(experiment, host, counted, control, Priorities::RAISES)?;
+    let wanted = Wanted::of(experiment, host, counted, folder, control, Priorities::RAISES)?;
     dispatch(experiment.policy.criterion, ByPriority(wanted))
 }
 
@@ -81,6 +84,8 @@ struct Wanted<'e> {
     experiment: &'e Experiment,
     host: &'e Host,
     counted: Option<&'e Counted>,
+    /// Where programs work.
+    folder: &'e Path,
     control: &'e Control<'e>,
     domains: PlaneDomains,
     tasks: Vec<TaskParameters>,
@@ -92,13 +97,14 @@ impl<'e> Wanted<'e> {
         experiment: &'e Experiment,
         host: &'e Host,
         counted: Option<&'e Counted>,
+        folder: &'e Path,
         control: &'e Control<'e>,
         raises: Raises,
     ) -> Result<Self, LabError> {
         let domains = plane_domains(experiment, host, raises);
         let domains = domains.map_err(|lack| lacks(experiment, MachineLack::Linux(lack)))?;
         let tasks = experiment.tasks.iter().map(TaskParameters::from).collect();
-        Ok(Self { experiment, host, counted, control, domains, tasks })
+        Ok(Self { experiment, host, counted, folder, control, domains, tasks })
     }
 
     /// Runs it on a plane, by the ranks of a criterion.
@@ -106,7 +112,8 @@ impl<'e> Wanted<'e> {
         let key = |task: TaskId, deadline: Option<Instant>| {
             self.tasks.get(task.index()).map_or(u64::MAX, |own| key_of(C::rank(&job(task, own, deadline))))
         };
-        let options = Options { under: Under::Ranked(Ranking { plane, key: &key }), counted: self.counted };
+        let under = Under::Ranked(Ranking { plane, key: &key });
+        let options = Options { under, counted: self.counted, folder: Some(self.folder) };
         solo_threads::run(self.experiment, self.host, options, &|| self.control.cancel.requested())
     }
 }

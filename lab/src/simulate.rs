@@ -1,5 +1,6 @@
 //! Running an experiment on the simulated machine.
 
+use crate::error::Named;
 use crate::once::{Aside, Heard, Take, once};
 use crate::{Control, LabError, Recordings, bounds, diagnosis, replicate};
 use solo_model::text::counted;
@@ -8,7 +9,7 @@ use solo_report::{
     EndReason, EndedTask, FinishedRun, Manifest, RecordHasher, Report, RunEnd, RunError, RunWriter,
     Shortfalls, StopOn, StopWatch, Summary, System,
 };
-use solo_sim::Stop;
+use solo_sim::{SimError, Stop};
 use solo_store::Folder;
 use solo_workload::TraceImage;
 use std::ops::ControlFlow;
@@ -113,6 +114,9 @@ impl Simulation<'_> {
     pub fn into_directory(&self, origin: &Origin<'_>, folder: &Folder) -> Result<FinishedRun, LabError> {
         // Before anything is written: a recording may have changed.
         let images = self.recordings.of(self.experiment)?;
+        // Or the machine is not able to do it.
+        let lacks = |lack| LabError::Simulation(Named::new(SimError::Lacks(lack), self.experiment));
+        solo_hal::admit(self.experiment, &solo_sim::caps(self.experiment)).map_err(lacks)?;
         let manifest = origin.manifest(self.experiment);
         let writer = RunWriter::create_in(folder.clone(), manifest, self.experiment, origin.source)?;
         let examined = self.experiment.clone();

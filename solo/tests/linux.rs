@@ -296,3 +296,131 @@ fn linux_itself_runs_edf_and_counts_jobs() {
     let text = std::fs::read_to_string(out.join("jobs.csv")).unwrap();
     assert!(text.lines().nth(1).is_some_and(|line| line.ends_with("task_clock,page_faults")), "{text}");
 }
+
+/// A program beside a task that computes.
+fn with_command(class: &str, words: &str) -> String {
+    format!(
+        "name = \"two\"\nplatform = \"p4080\"\nduration = \"300ms\"\n[scheduler]\npolicy = \"P-RM\"\n\
+         [[task]]\nname = \"control\"\nclass = \"hard\"\ncore = 5\nperiod = \"50ms\"\nwork = [{{ compute = \"1ms\" }}]\n\
+         [[task]]\nname = \"program\"\nclass = \"{class}\"\ncore = 5\nperiod = \"100ms\"\ncommand = {words}\n"
+    )
+}
+
+fn can_run(output: &Output) -> bool {
+    let said = String::from_utf8_lossy(&output.stderr);
+    let refused = output.status.code() == Some(3) && said.contains("SCHED_FIFO");
+    if refused {
+        println!("skipped: programs as tasks: {said}");
+    }
+    !refused
+}
+
+/// True where there is a process of this number that has not ended.
+fn lives(process: &str) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat"));
+    stat.is_ok_and(|stat| !stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('Z')))
+}
+
+fn numbers(file: &Path) -> Vec<String> {
+    std::fs::read_to_string(file).unwrap_or_default().lines().map(str::to_owned).collect()
+}
+
+/// What programs say is not mixed into what `solo` says, they work in the scenario's folder, and one that leaves its group ends with the run.
+#[test]
+fn a_program_is_a_task_and_leaves_nothing_behind() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = folder.path().join("script");
+    std::fs::write(
+        &script,
+        "#!/bin/sh\necho said by a program\nsetsid sleep 1000 &\necho $! >> left\nexit 5\n",
+    )
+    .unwrap();
+    std::fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let output = run(folder.path(), &with_command("soft", "[\"./script\", \"-c\"]"));
+    if !can_run(&output) {
+        return;
+    }
+    let (table, said) = (
+        String::from_utf8_lossy(&output.stdout).into_owned(),
+        String::from_utf8_lossy(&output.stderr).into_owned(),
+    );
+    assert!(matches!(output.status.code(), Some(0 | 1)), "{said}");
+    assert!(said.contains("said by a program") && !table.contains("said by a program"), "{table}{said}");
+    let failed = "programs of task program failed, the first in job 0: it ended with status 5";
+    assert!(table.contains(failed), "{table}");
+    let left = numbers(&folder.path().join("left"));
+    assert!(left.len() >= 3 && left.iter().all(|process| !lives(process)), "{left:?}");
+    let page = std::fs::read_to_string(folder.path().join("run/report.html")).unwrap();
+    assert!(page.contains(failed));
+    let check = solo().arg("check").arg(folder.path().join("scenario.toml")).output().unwrap();
+    let text = String::from_utf8_lossy(&check.stdout).into_owned();
+    assert!(
+        text.contains("it is a program (`command`), and how long it waits, and for what, is not known"),
+        "{text}"
+    );
+}
+
+/// Killed itself, it takes its programs with it, and what these have started: also those that never give their CPU away.
+#[test]
+fn programs_end_where_solo_is_killed() {
+    let folder = tempfile::tempdir().unwrap();
+    let hog =
+        "[\"sh\", \"-c\", \"(while :; do :; done) & echo $! > one; echo $$ > two; while :; do :; done\"]";
+    let text = with_command("soft", hog).replace("300ms", "100s");
+    assert!(
+        can_run(&run(folder.path(), &with_command("soft", "[\"true\"]")))
+            || !folder.path().join("run").exists()
+    );
+    std::fs::write(folder.path().join("scenario.toml"), text).unwrap();
+    let mut solo = solo();
+    solo.arg("run").arg(folder.path().join("scenario.toml")).args(["--on", "linux", "--quiet", "--out"]);
+    let null = std::process::Stdio::null;
+    let mut running = solo.arg(folder.path().join("killed")).stdout(null()).stderr(null()).spawn().unwrap();
+    let wait = |what: &dyn Fn() -> bool| {
+        let began = std::time::Instant::now();
+        while !what() && began.elapsed() < std::time::Duration::from_secs(30) {
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
+        what()
+    };
+    let files = ["one", "two"].map(|name| folder.path().join(name));
+    if !wait(&|| files.iter().all(|file| !numbers(file).is_empty())) {
+        let status = running.try_wait().unwrap().expect("it was refused");
+        assert_eq!(status.code(), Some(3));
+        return println!("skipped: programs of a run that is killed: no SCHED_FIFO");
+    }
+    running.kill().unwrap();
+    running.wait().unwrap();
+    let gone = || files.iter().flat_map(|file| numbers(file)).all(|process| !lives(&process));
+    assert!(wait(&gone), "a program lives on");
+}
+
+/// What can't be started, and who can't start it, is refused before anything is.
+#[test]
+fn programs_are_refused_by_name() {
+    let absent = with_command("soft", "[\"no-such-program-anywhere\"]");
+    let there = with_command("hard", "[\"true\"]");
+    let edf = there.replace("P-RM", "P-EDF");
+    for (text, on, why) in [
+        (&absent, &["--on", "linux"][..], "which can't be started: it is in no folder of PATH"),
+        (
+            &edf,
+            &["--on", "linux", "--scheduler", "ranks"],
+            "`program` is a program (`command`), and its rank",
+        ),
+        (&there, &["--on", "linux", "--scheduler", "hosted"], "nothing here starts programs"),
+        (&there, &["--on", "sim"], "nothing here starts programs; threads of Linux do"),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("scenario.toml");
+        std::fs::write(&file, text).unwrap();
+        let out = folder.path().join("run");
+        let output =
+            solo().arg("run").arg(file).args(on).args(["--quiet", "--out"]).arg(&out).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(3), "{on:?}: {said}");
+        assert!(said.contains(why) || said.contains("SCHED_FIFO"), "{on:?}: {said}");
+        assert!(!said.contains("--on sim can"), "{said}");
+        assert!(!out.join("manifest.json").exists());
+    }
+}

@@ -54,6 +54,11 @@ pub enum Lack {
     },
     /// The means to replay recorded programs.
     Recordings,
+    /// A system that starts programs.
+    Command {
+        /// The first task that is one.
+        name: String,
+    },
     /// Counters for budgets: enough of them, and such that interrupt.
     Counters {
         /// How many each core needs.
@@ -139,6 +144,7 @@ impl fmt::Display for Lack {
                 )
             }
             Self::Flush { all } => f.write_str(cannot_flush(*all)),
+            Self::Command { name } => write!(f, "task `{name}` {CANNOT_START}"),
             Self::Recordings => f.write_str("recorded programs can't be replayed here"),
             Self::Counters { needed, available: 0, .. } => {
                 write!(f, "budgets need counters that interrupt, {needed} on each core; there are none here")
@@ -197,6 +203,8 @@ impl core::error::Error for Lack {}
 
 const CANNOT_MIGRATE: &str = "is to migrate each period, and no release moves a task here; the simulated machine and bare metal do that";
 
+const CANNOT_START: &str = "is a program (`command`), and nothing here starts programs; threads of Linux do (--on linux, under any scheduler but `hosted`)";
+
 const fn cannot_flush(all: bool) -> &'static str {
     if all {
         "nothing here empties caches of all lines (`flush = \"all\"`): the simulated machine does, and bare metal on x86-64; name a buffer"
@@ -222,6 +230,9 @@ pub fn admit(experiment: &Experiment, caps: &Caps) -> Result<(), Lack> {
     }
     if !experiment.traces.is_empty() && !caps.recordings {
         return Err(Lack::Recordings);
+    }
+    if let Some(task) = experiment.tasks.iter().find(|task| task.work.command().is_some() && !caps.commands) {
+        return Err(Lack::Command { name: task.name.clone() });
     }
     if experiment.tasks.iter().any(|task| task.work.touches_memory()) && !caps.memory {
         return Err(Lack::Memory);

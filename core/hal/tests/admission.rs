@@ -41,6 +41,7 @@ fn able() -> Caps {
         flushes_buffers: true,
         flushes_all: true,
         recordings: true,
+        commands: true,
         counters: 2,
         counter_overflow: true,
         countable: EventSet::ALL,
@@ -141,6 +142,12 @@ fn replaying() -> Experiment {
     Experiment { traces: vec![trace], ..modest() }
 }
 
+fn starting() -> Experiment {
+    let mut experiment = modest();
+    experiment.tasks[0].work.steps = vec![Step::Command(vec!["gzip".to_owned()])];
+    experiment
+}
+
 /// A scheduler that listens to what the one task holds of the cache, of which two processes can be told apart.
 fn curved(reaction: Reaction) -> Experiment {
     let events = vec![EventId::INSTRUCTIONS, EventId::LLC_MISSES];
@@ -192,6 +199,7 @@ fn table() -> Vec<Row> {
             Lack::Flush { all: false },
         ),
         (migrating(), |caps| caps.migrates = false, Lack::Migration { name: "t".to_owned() }),
+        (starting(), |caps| caps.commands = false, Lack::Command { name: "t".to_owned() }),
         (replaying(), |caps| caps.recordings = false, Lack::Recordings),
         (one(), |caps| caps.counters = 0, counters(1, 0, true)),
         (both(), |caps| caps.counters = 1, counters(2, 1, true)),

@@ -53,6 +53,8 @@ pub struct Caps {
     pub flushes_all: bool,
     /// Recorded programs can be replayed.
     pub recordings: bool,
+    /// Jobs can be programs of the host's.
+    pub commands: bool,
     /// Freely programmable event counters of each core.
     pub counters: u8,
     /// Counters of each core that count one event each, as [`Pmu::fixed`] says.
@@ -103,6 +105,7 @@ impl Caps {
             flushes_buffers: false,
             flushes_all: false,
             recordings: false,
+            commands: false,
             counters: 0,
             fixed_counters: 0,
             counter_width: 64,
@@ -139,6 +142,7 @@ impl Caps {
             migrates: self.migrates && other.migrates,
             flushes_all: self.flushes_all && other.flushes_all,
             recordings: self.recordings && other.recordings,
+            commands: self.commands && other.commands,
             counters: self.counters.min(other.counters),
             fixed_counters: self.fixed_counters.min(other.fixed_counters),
             counter_width: self.counter_width.min(other.counter_width),

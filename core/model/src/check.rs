@@ -17,9 +17,11 @@ use crate::task::{Release, Task};
 use crate::text::is_hidden;
 use crate::units::{Duration, Energy, Power};
 use crate::work::{
-    Execute, Flush, MOST_IDLE_STEPS, Pattern, SHORTEST_ROUND, Span, Step, Touch, Visit, about, idle_steps,
+    Execute, Flush, MOST_IDLE_STEPS, MOST_WORD_BYTES, MOST_WORDS, Pattern, SHORTEST_ROUND, Span, Step, Touch,
+    Visit, about, idle_steps,
 };
 use crate::{BufferId, CoreId, CoreSet, KindId, TaskId};
+use alloc::string::String;
 use core::fmt;
 
 /// The longest time in an experiment: the simulated machine's clock reaches 213 days.
@@ -76,6 +78,16 @@ fn need(right: bool, what: &'static str, at: Option<usize>, found: u64) -> Check
 
 fn within(found: u64, least: u64, most: u64, what: &'static str, at: Option<usize>) -> Checked {
     need((least..=most).contains(&found), what, at, found)
+}
+
+/// A program and its arguments, as a host can be given them.
+fn check_command(words: &[String], at: Option<usize>) -> Checked {
+    within(words.len() as u64, 1, MOST_WORDS as u64, "the words of a program", at)?;
+    need(!words[0].is_empty(), "the name of a program", at, 0)?;
+    let bytes = words.iter().map(String::len).fold(0, usize::saturating_add);
+    need(bytes <= MOST_WORD_BYTES, "the length of a program and its arguments", at, bytes as u64)?;
+    let zeros = words.iter().filter(|word| word.contains('\0')).count();
+    need(zeros == 0, "zero bytes in the words of a program", at, zeros as u64)
 }
 
 /// A length of time up to the end of every clock.
@@ -362,6 +374,8 @@ impl Experiment {
             }
             need(depth <= DEEPEST_REPEAT, "the depth of repetitions of a task", at, depth as u64)?;
         }
+        let programs = task.work.plain_steps().filter(|step| matches!(step, Step::Command(_))).count();
+        need(programs == 0 || steps == 1, "the steps of a task that is a program", at, steps as u64)?;
         let idle = idle_steps(&task.work.steps);
         need(idle <= MOST_IDLE_STEPS, "the number of steps in which no time passes", at, idle)?;
         if let Release::Continuous { .. } = task.release {
@@ -392,6 +406,7 @@ impl Experiment {
             Step::Allocate { buffer, .. } | Step::Free(buffer) | Step::Flush(Flush::Buffer(buffer)) => {
                 self.buffer(buffer.index(), at)
             }
+            Step::Command(words) => check_command(words, at),
             Step::Flush(Flush::All) | Step::Repeat { .. } => Ok(()),
         }
     }

@@ -51,18 +51,29 @@ impl Work {
         self.allocations().any(|(known, _)| known == buffer)
     }
 
-    /// True where it may leave a modified line in a cache. What a recorded program writes is in its recording, which is not here: it may.
+    /// The program and its arguments, where a job is a program of the host's.
+    pub fn command(&self) -> Option<&[String]> {
+        match self.steps.as_slice() {
+            [Step::Command(words)] => Some(words),
+            _ => None,
+        }
+    }
+
+    /// True where it may leave a modified line in a cache. What a recorded program writes is in its recording, which is not here: it may, and
+    /// so may a program.
     pub fn writes(&self) -> bool {
         // Whoever goes through rows writes their first elements, whatever share was asked for.
         let may_write = |touch: &Touch| {
             matches!(touch.pattern, Pattern::Rows { .. }) || touch.writes > PerMille::default()
         };
-        self.plain_steps().any(|step| matches!(step, Step::Replay(_)) || step.touch().is_some_and(may_write))
+        let unknown = |step: &Step| matches!(step, Step::Replay(_) | Step::Command(_));
+        self.plain_steps().any(|step| unknown(step) || step.touch().is_some_and(may_write))
     }
 
-    /// True where a job accesses memory, or empties caches.
+    /// True where a job accesses memory, as every program does, or empties caches.
     pub fn touches_memory(&self) -> bool {
-        self.plain_steps().any(|step| step.buffer().is_some()) || self.flushes()
+        let uses = |step: &Step| step.buffer().is_some() || matches!(step, Step::Command(_));
+        self.plain_steps().any(uses) || self.flushes()
     }
 
     /// True where it empties caches.
@@ -104,7 +115,7 @@ impl Idle {
 }
 
 /// About how long a job takes, without kernel paths and waiting for locks: the mean of what it computes and sleeps,
-/// and 10 ns for each access to memory; [`SHORTEST_ROUND`] for a whole recording, whose length is not here.
+/// and 10 ns for each access to memory; [`SHORTEST_ROUND`] for a whole recording and for a program, whose lengths are not here.
 pub fn about(steps: &[Step]) -> Duration {
     let mut rounds = vec![1_u64];
     let mut sum = 0_u64;
@@ -267,7 +278,14 @@ pub enum Step {
     Free(BufferId),
     /// Writes changed lines back to memory and empties caches (thesis 5.8).
     Flush(Flush),
+    /// Runs a program of the host's and its arguments from its start to its end; the only step of its task. What it does is not here.
+    Command(Vec<String>),
 }
+
+/// The most words of a program and its arguments.
+pub const MOST_WORDS: usize = 256;
+/// The most bytes of these words together: far below what Linux takes.
+pub const MOST_WORD_BYTES: usize = 1 << 16;
 
 /// What a step empties caches of.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -294,7 +312,8 @@ impl Step {
             | Self::Sleep(_)
             | Self::Allocate { .. }
             | Self::Free(_)
-            | Self::Flush(_) => None,
+            | Self::Flush(_)
+            | Self::Command(_) => None,
         }
     }
 
@@ -333,7 +352,7 @@ impl Step {
                 accesses(touch.accesses, ABOUT_AN_ACCESS.get().saturating_add(touch.think.get()))
             }
             Self::Replay(Replay { accesses: Some(some), .. }) => accesses(*some, ABOUT_AN_ACCESS.get()),
-            Self::Replay(Replay { accesses: None, .. }) => SHORTEST_ROUND,
+            Self::Replay(Replay { accesses: None, .. }) | Self::Command(_) => SHORTEST_ROUND,
             // A line at least, whatever caches hold.
             Self::Flush(_) => ABOUT_AN_ACCESS,
             Self::Acquire(_)

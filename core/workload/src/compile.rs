@@ -116,6 +116,7 @@ impl<'w> Compiler<'w> {
                 }
                 self.code.push(Instruction::Flush(*flush));
             }
+            Step::Command(_) => return Err(WorkError::Command),
             // Announced by the walk.
             Step::Repeat { .. } => {}
         }

@@ -36,6 +36,8 @@ pub enum WorkError {
     },
     /// The shortest computation is longer than the longest.
     EmptySpan,
+    /// A program of the host's, which has no operations.
+    Command,
     /// A task goes through more than 65,535 phases.
     TooManyPhases,
     /// The cache line is not a power of two from 1 to 4096.
@@ -80,6 +82,7 @@ impl fmt::Display for WorkError {
             }
             Self::ZeroStride { buffer } => write!(f, "a pass over {buffer} has a stride of zero"),
             Self::TooManyPhases => f.write_str("a task goes through more than 65,535 phases"),
+            Self::Command => write!(f, "it is a program (`command`), which has no steps"),
             Self::EmptySpan => write!(f, "the shortest computation is longer than the longest"),
             Self::BadLine { line } => {
                 write!(f, "a cache line of {line} is not a power of two from 1B to 4KiB")

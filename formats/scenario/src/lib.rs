@@ -16,6 +16,7 @@ pub mod address_map;
 mod application;
 mod clocks;
 mod code;
+mod command;
 mod complaints;
 mod device_faults;
 mod devices;

@@ -1,6 +1,7 @@
 //! `[[task]]`: what a task promises and what it is promised, as far as it is said.
 
 use crate::code::Code;
+use crate::command;
 use crate::diagnostic::clip;
 use crate::fields::{At, Fields};
 use crate::isolation;
@@ -8,7 +9,7 @@ use crate::limits::{at_least, not_too_long};
 use crate::tree::Table;
 use crate::work::{self, Surroundings};
 use solo_model::{CoreId, Duration, Migration, Platform, TaskClass};
-use solo_plan::{Curve, MOST_TASKS, Point, ReleaseWish, Said, TaskWish, Wish};
+use solo_plan::{Curve, MOST_TASKS, Point, ReleaseWish, Said, Steps, TaskWish, Wish};
 
 /// Reads one `[[task]]`; `None` where it can't be told what it is.
 pub(crate) fn read(
@@ -44,15 +45,7 @@ pub(crate) fn read(
         .word("migrate", &[("never", None), (Migration::EachPeriod.name(), Some(Migration::EachPeriod))]);
     let copies = fields.integer("copies", 1, MOST_TASKS).map(|copies| copies.value);
     let wishes = isolation::wishes(&fields);
-    let steps =
-        fields.list("work", "work = [{ compute = \"1ms\" }]").and_then(|list| work::read(around, list));
-    if !fields.has("work") {
-        fields.missing("work", "work = [{ compute = \"1ms\" }]");
-    }
-    let work = match steps.map(|value| At { value, span: fields.span_of("work") }) {
-        Some(steps) => Said::This(steps.wish()),
-        None => Said::Unreadable,
-    };
+    let work = work_or_command(around, &fields);
     let (priority, core) = (fields.said("priority", priority), fields.said("core", core));
     let migrate = fields.said("migrate", migrate);
     fields.finish();
@@ -78,6 +71,36 @@ pub(crate) fn read(
         budget: wishes.budget,
         donates: wishes.donates,
     })
+}
+
+/// What a job does: steps, or a program of the host's.
+fn work_or_command(around: &mut Surroundings<'_, '_>, fields: &Fields<'_>) -> Said<Steps> {
+    let steps =
+        fields.list("work", "work = [{ compute = \"1ms\" }]").and_then(|list| work::read(around, list));
+    let command = command::read(fields);
+    let (key, steps) = match (fields.has("work"), fields.has("command")) {
+        (true, true) => {
+            let headline = format!("{} has both `work` and `command`", fields.what);
+            let problem = fields.problems.error(Code::Both, headline, &fields.span_of("command"));
+            fields.problems.push(
+                problem
+                    .label("a program")
+                    .also(fields.span_of("work"), "steps")
+                    .help("a job is one of the two; variants of a scenario can have one each"),
+            );
+            return Said::Unreadable;
+        }
+        (false, true) => ("command", command),
+        (true, false) => ("work", steps),
+        (false, false) => {
+            fields.missing("work", "work = [{ compute = \"1ms\" }]");
+            return Said::Unreadable;
+        }
+    };
+    match steps.map(|value| At { value, span: fields.span_of(key) }) {
+        Some(steps) => Said::This(steps.wish()),
+        None => Said::Unreadable,
+    }
 }
 
 /// The progressive lockdown curve: what a job takes and misses, by pages locked.

@@ -105,7 +105,15 @@ fn override_named(problems: &Problems, tree: &mut Table, entry: &Entry, override
             continue;
         };
         match positions.get(&over.key).and_then(|&at| all.get_mut(at)).map(|node| &mut node.value) {
-            Some(Value::Table(item)) => item.merge(changes),
+            Some(Value::Table(item)) => {
+                // What a job does is said in one of two ways: the variant's replaces the scenario's.
+                for (said, other) in [("work", "command"), ("command", "work")] {
+                    if key == "task" && changes.get(said).is_some() && changes.get(other).is_none() {
+                        drop(item.remove(other));
+                    }
+                }
+                item.merge(changes);
+            }
             _ if problems.is_full() => return,
             _ => {
                 let names: Vec<&str> = all.iter().filter_map(name_of).collect();

@@ -482,7 +482,8 @@ fn compile(work: &Work, counts: bool) -> Result<Vec<Operation>, RunError> {
                 | Step::Repeat { .. }
                 | Step::Allocate { .. }
                 | Step::Free(_)
-                | Step::Flush(_) => {
+                | Step::Flush(_)
+                | Step::Command(_) => {
                     return Err(RunError::TouchesMemory);
                 }
             },

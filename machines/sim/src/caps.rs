@@ -30,6 +30,7 @@ pub(crate) fn of_platform(platform: &Platform) -> Caps {
         flushes_buffers: true,
         flushes_all: true,
         recordings: true,
+        commands: false,
         counters: platform.pmu.programmable,
         fixed_counters: platform.pmu.fixed,
         counter_width: platform.pmu.width,

@@ -140,7 +140,10 @@ fn on_linux(
     };
     let of_jobs =
         options.count.as_deref().map(|text| count::counted_of_jobs(text, options.show.quiet)).transpose()?;
-    let run = LinuxRun::run(experiment, scheduler, of_jobs.as_ref(), &control(&bars))?;
+    let at = options.scenario.parent().filter(|at| !at.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let run = with_programs(experiment, || {
+        LinuxRun::run(experiment, scheduler, of_jobs.as_ref(), at, &control(&bars))
+    })?;
     let finished = run.into_directory(experiment, &origin(scenario), folder)?;
     let Manifest { tier, repeated, carried_out, .. } = &finished.manifest;
     if options.show.quiet {
@@ -163,6 +166,21 @@ fn on_linux(
         (_, None) => {}
     }
     Ok(finished)
+}
+
+/// Runs what may start programs, and ends whatever these left behind in groups of their own: this process starts nothing else meanwhile.
+fn with_programs<T>(experiment: &Experiment, run: impl FnOnce() -> T) -> T {
+    if experiment.tasks.iter().all(|task| task.work.command().is_none()) {
+        return run();
+    }
+    // Where the system adopts nobody, they are somebody else's.
+    let adopts = solo_watch::follow::adopt().is_ok();
+    let end_all = solo_watch::follow::killer();
+    let came = run();
+    if adopts {
+        end_all();
+    }
+    came
 }
 
 /// Boots the kernel under QEMU, or takes what a PC said that did.

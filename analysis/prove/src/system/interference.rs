@@ -49,6 +49,8 @@ pub enum Unbounded {
     Queue,
     /// Tasks run on the SMT sibling of the core.
     Sibling,
+    /// This task is a program of the host's: which memory it uses is not known.
+    Command(usize),
     /// Cores share a bus that is not the memory's.
     Bus,
     /// Tasks of this core use memory, and it has no budget.

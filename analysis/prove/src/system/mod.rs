@@ -70,6 +70,8 @@ pub struct System {
     pub(crate) kernel_data: bool,
     /// The first task that empties caches, where one does.
     pub(crate) flushes: Option<usize>,
+    /// The first task that is a program of the host's and not of best effort, where one is.
+    pub(crate) command: Option<usize>,
     /// The first task that goes from core to core, where one does.
     pub(crate) migrates: Option<usize>,
     /// What memory that others use adds, where bandwidth is regulated; or why that is not bounded.
@@ -300,6 +302,8 @@ pub enum Open {
     Heap(Color),
     /// This task empties caches: what that takes, and what all others lose by it, is not counted.
     Flushes(usize),
+    /// This task, which is not of best effort, is a program of the host's: how long it waits, and for what, is not known.
+    Command(usize),
     /// This task goes to another core at each release: what it leaves behind on each, and whom it keeps from each, is not counted.
     Migrates(usize),
     /// Bandwidth regulation stops cores, and how long is not bounded.
@@ -505,6 +509,7 @@ impl System {
             (TaskClass::BestEffort, None) => Some(Open::BestEffort),
             (_, None) => Some(Open::NoDeadline),
             _ if self.flushes.is_some() => self.flushes.map(Open::Flushes),
+            _ if self.command.is_some() => self.command.map(Open::Command),
             _ if member.may_end.is_some() => member.may_end.map(Open::Heap),
             _ if self.migrates.is_some() => self.migrates.map(Open::Migrates),
             _ if self.domains[member.domain].regulated && self.unbounded().is_some() => {

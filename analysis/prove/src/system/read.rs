@@ -14,7 +14,7 @@ use solo_model::policy::Timing;
 use solo_model::task::{Release, Task};
 use solo_model::units::Duration;
 use solo_model::work::{Lock, LockProtocol};
-use solo_model::{BufferId, Bytes, Color, CoreId, CoreSet, Experiment};
+use solo_model::{BufferId, Bytes, Color, CoreId, CoreSet, Experiment, TaskClass};
 
 /// A longest execution time and where it comes from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -34,10 +34,14 @@ impl Declared {
     }
 }
 
+/// A program that is not of best effort.
+fn is_urgent_program(task: &Task) -> bool {
+    task.class != TaskClass::BestEffort && task.work.command().is_some()
+}
+
 /// The system of an experiment.
 pub(super) fn system(experiment: &Experiment) -> System {
-    let cores = experiment.platform.cores.len();
-    let sets: Vec<CoreSet> = experiment.policy.domains(cores);
+    let sets: Vec<CoreSet> = experiment.policy.domains(experiment.platform.cores.len());
     let home =
         |task: &Task| task.core.and_then(|core| sets.iter().position(|set| set.contains(core))).unwrap_or(0);
     let homes: Vec<usize> = experiment.tasks.iter().map(home).collect();
@@ -92,6 +96,7 @@ pub(super) fn system(experiment: &Experiment) -> System {
         regulation: experiment.isolation.bandwidth.as_ref().map(|wanted| wanted.period),
         loads: loads(experiment, used, matches!(interference, Some(Ok(_)))),
         flushes: experiment.tasks.iter().position(|task| task.work.flushes()),
+        command: experiment.tasks.iter().position(is_urgent_program),
         migrates: experiment.tasks.iter().position(|task| task.migrate.is_some()),
         partitions: experiment.isolation.partitions.clone(),
         devices: !experiment.devices.is_empty(),

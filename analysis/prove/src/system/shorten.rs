@@ -71,7 +71,7 @@ impl Parts {
                 self.fixed = self.fixed.saturating_add(think);
                 self.touches = true;
             }
-            Step::Execute(_) => self.others = true,
+            Step::Execute(_) | Step::Command(_) => self.others = true,
             Step::Replay(_) | Step::Flush(_) => self.touches = true,
             Step::Acquire(_) => *held += 1,
             Step::Release(_) => *held = held.saturating_sub(1),
@@ -95,6 +95,6 @@ fn scale(steps: &mut [Step], outside: (u64, u64), inside: (u64, u64)) {
         Step::Acquire(_) => held += 1,
         Step::Release(_) => held = held.saturating_sub(1),
         Step::Execute(_) | Step::Touch(_) | Step::Replay(_) | Step::Sleep(_) | Step::Repeat { .. } => {}
-        Step::Allocate { .. } | Step::Free(_) | Step::Flush(_) => {}
+        Step::Allocate { .. } | Step::Free(_) | Step::Flush(_) | Step::Command(_) => {}
     });
 }

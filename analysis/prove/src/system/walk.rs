@@ -172,6 +172,13 @@ impl<'a> Walk<'a> {
                 self.profile.touches = true;
                 self.profile.writes = true;
             }
+            // Nobody knows what it does, but that an interrupt is taken within it at any time. Of one that is not of best effort nothing is
+            // proved: see `Open::Command`.
+            Step::Command(_) => {
+                self.now.touches += 1;
+                self.profile.touches = true;
+                self.profile.writes = true;
+            }
             // In no time.
             Step::Allocate { .. } | Step::Free(_) | Step::Repeat { .. } => {}
         }

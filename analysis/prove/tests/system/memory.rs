@@ -356,6 +356,29 @@ fn scenarios_that_empty_caches_are_refused_by_name() {
     }
 }
 
+/// Nobody knows how long a program waits: no bound beside one that is not of best effort, by name. One of best effort keeps nobody waiting.
+#[test]
+fn scenarios_with_programs_that_are_urgent_are_refused_by_name() {
+    let text = |class: &str| {
+        format!(
+            "name = \"program\"\nplatform = \"xeon-w3530\"\nduration = \"20ms\"\nprefetcher = \"off\"\n[scheduler]\npolicy = \"P-RM\"\n\
+             [[task]]\nname = \"one\"\nclass = \"hard\"\ncore = 0\nperiod = \"1ms\"\nwcet = \"60us\"\nwork = [{{ compute = \"50us\" }}]\n\
+             [[task]]\nname = \"two\"\nclass = \"{class}\"\ncore = 0\nperiod = \"9ms\"\nwcet = \"60us\"\ncommand = [\"gzip\"]\n"
+        )
+    };
+    let outcomes = |class: &str| {
+        let experiment = experiment(&text(class)).expect("sound");
+        let judged = System::of(&experiment).judge(&mut Effort::default());
+        judged.tasks.into_iter().map(|task| task.outcome).collect::<Vec<_>>()
+    };
+    for class in ["hard", "soft"] {
+        assert_eq!(outcomes(class), [0, 1].map(|_| TaskFinding::Open(Open::Command(1))), "{class}");
+    }
+    let [one, two] = &outcomes("best-effort")[..] else { panic!("two tasks") };
+    assert!(matches!(one, TaskFinding::Proved(_)), "{one:?}");
+    assert_eq!(*two, TaskFinding::Open(Open::BestEffort));
+}
+
 /// A job that asks a heap for what it may not have ends its task for ever: that task has no bound, and the other one keeps its own.
 #[test]
 fn a_task_whose_heap_may_run_out_is_refused_by_name() {

@@ -83,8 +83,8 @@ fn what_is_isolated_is_proved() {
 #[test]
 fn each_reason_is_named() {
     use Unbounded::{
-        Bus, Cache, Counted, Data, Device, Input, Key, LockedLater, NoBudget, NoMisses, Prefetcher, Queue,
-        Replacement, Sibling, Ticks,
+        Bus, Cache, Command, Counted, Data, Device, Input, Key, LockedLater, NoBudget, NoMisses, Prefetcher,
+        Queue, Replacement, Sibling, Ticks,
     };
     let regulated =
         |more: &str| SOUND.replace("[isolation.bandwidth]\n", &format!("[isolation.bandwidth]\n{more}\n"));
@@ -124,6 +124,12 @@ fn each_reason_is_named() {
                 + "[[buffer]]\nname = \"common\"\nsize = \"64KiB\"\n",
         ),
         (LockedLater, format!("{SOUND}\n[isolation.lockdown]\none = 1\nwhen = \"job\"\n")),
+        (
+            Command(2),
+            format!(
+                "{SOUND}[[task]]\nname = \"program\"\nclass = \"best-effort\"\ncore = 1\ncommand = [\"gzip\"]\n"
+            ),
+        ),
         (Sibling, calm("i7-2600")),
         (Bus, calm("core2-q9550")),
         (

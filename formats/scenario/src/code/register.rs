@@ -261,6 +261,12 @@ register! {
          random, chase, replay, lock, unlock, sleep or repeat.",
         "work = [{ compute = \"1ms\", sweep = \"4KiB\" }]",
         "work = [{ compute = \"1ms\" }, { sweep = \"4KiB\" }]";
+    Command, "command",
+        "a task whose program nobody could start",
+        "`command` is a program and its arguments, each a string of its own; no shell reads them. A task has either a \
+         `command`, which `solo run --on linux` starts for each job, or `work`.",
+        "command = \"gzip -k frames.raw\"",
+        "command = [\"gzip\", \"-k\", \"frames.raw\"]";
     Compute, "compute",
         "a range of execution times whose ends are exchanged",
         "The range goes from the shortest to the longest time; each job draws its own.",

@@ -69,6 +69,12 @@ pub enum NotRtApp {
         /// The task.
         task: String,
     },
+    /// A task that is a program.
+    #[error("task `{task}` is a program (`command`), and rt-app starts none")]
+    Command {
+        /// The task.
+        task: String,
+    },
     /// A length that is drawn.
     #[error("task `{task}`: rt-app draws no lengths: give steps one time instead of a range")]
     Drawn {
@@ -417,6 +423,7 @@ fn event(experiment: &Experiment, task: &Task, step: &Step, events: &mut Object)
             return Err(NotRtApp::Memory { task: task.name.clone() });
         }
         Step::Repeat { .. } => return Err(NotRtApp::Repeat { task: task.name.clone() }),
+        Step::Command(_) => return Err(NotRtApp::Command { task: task.name.clone() }),
     };
     let key = format!("{kind}{}", events.len());
     put(events, &key, value);

@@ -143,3 +143,32 @@ fn defaults_are_filled_in() {
     assert_eq!(base.tasks[1].relative_deadline(), Some(Duration::from_millis(50)));
     assert_eq!(base.policy.quantum, None);
 }
+
+/// A variant may have steps in place of a program, and a program in place of steps, without taking the other out.
+#[test]
+fn a_variant_says_otherwise_what_a_job_does() {
+    let text = format!(
+        "{BASE}\n[[task]]\nname = \"zip\"\nclass = \"soft\"\ncore = 2\nperiod = \"50ms\"\ncommand = [\"gzip\", \"-k\"]\n\
+         [[variant]]\nname = \"modelled\"\n[variant.task.zip]\nwork = [{{ compute = \"2ms\" }}]\n\
+         [[variant]]\nname = \"real\"\n[variant.task.slow]\ncommand = [\"true\"]\n"
+    );
+    let scenario = parse(&text, Path::new("base.toml"), &Platforms::builtin()).expect("it is sound");
+    let command = |experiment: &Experiment, name: &str| {
+        let task = experiment.tasks.iter().find(|task| task.name == name).expect("it is there");
+        task.work.command().map(<[String]>::to_vec)
+    };
+    assert_eq!(command(&scenario.base, "zip"), Some(vec!["gzip".to_owned(), "-k".to_owned()]));
+    let [modelled, real] = &scenario.variants[..] else { panic!("two variants") };
+    assert_eq!(command(modelled, "zip"), None);
+    assert_eq!(command(real, "slow-1"), Some(vec!["true".to_owned()]));
+    assert!(real.check().is_ok() && command(real, "zip").is_some());
+    for words in [vec![], vec![String::new()], vec!["a\0".to_owned()], vec!["a".to_owned(); 300]] {
+        let mut wrong = real.clone();
+        wrong.tasks[0].work.steps = vec![Step::Command(words)];
+        assert!(wrong.check().is_err());
+    }
+    let mut wrong = real.clone();
+    let last = wrong.tasks.len() - 1;
+    wrong.tasks[last].work.steps.push(Step::Release(solo_model::LockId(0)));
+    assert!(wrong.check().is_err(), "a program is all that a task does");
+}

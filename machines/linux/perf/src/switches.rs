@@ -24,8 +24,22 @@ impl Switches {
     /// # Errors
     /// What the kernel says, for example that it may not.
     pub fn follow(thread: u32) -> io::Result<Self> {
+        Self::open(thread, None)
+    }
+
+    /// Follows on one CPU the switches of a thread and of all threads and processes that come out of it from now on.
+    ///
+    /// # Errors
+    /// As [`follow`](Self::follow).
+    pub fn follow_all_on(thread: u32, cpu: usize) -> io::Result<Self> {
+        Self::open(thread, Some(cpu))
+    }
+
+    fn open(thread: u32, cpu: Option<usize>) -> io::Result<Self> {
         let number = i32::try_from(thread).map_err(|_| io::Error::other("no thread has this number"))?;
-        let event = perf::open_switches(number)?;
+        let cpu =
+            cpu.map(i32::try_from).transpose().map_err(|_| io::Error::other("no CPU has this number"))?;
+        let event = perf::open_switches(number, cpu)?;
         let ring = Ring::new(&event, RING_PAGES)?;
         Ok(Self { ring, _event: event, lost: 0 })
     }

@@ -26,6 +26,7 @@ pub fn admit(experiment: &Experiment, host: &Host) -> Result<(), ThreadsLack> {
 /// The same where a plane schedules hard and soft tasks, which raises who holds locks so.
 pub(crate) fn admit_ranked(experiment: &Experiment, host: &Host, raises: Raises) -> Result<(), ThreadsLack> {
     plain(experiment)?;
+    of_best_effort(experiment, "its rank would be its thread's and not that of the process")?;
     plane::admit(experiment, raises)?;
     ceilings(experiment)?;
     room(experiment, host)?;
@@ -36,6 +37,7 @@ pub(crate) fn admit_ranked(experiment: &Experiment, host: &Host, raises: Raises)
 /// The same under SCHED_DEADLINE: how each task is scheduled.
 pub(crate) fn admit_deadline(experiment: &Experiment, host: &Host) -> Result<Vec<Scheduling>, ThreadsLack> {
     plain(experiment)?;
+    of_best_effort(experiment, "a thread under SCHED_DEADLINE starts no processes")?;
     if experiment.policy.criterion.facts().theory != Theory::Edf {
         return Err(ThreadsLack::NoDeadlines(experiment.policy.criterion));
     }
@@ -58,7 +60,7 @@ pub(crate) fn admit_deadline(experiment: &Experiment, host: &Host) -> Result<Vec
 
 /// The same where a kernel of this process decides: what it may count on. It has criteria, timing and locks of its own.
 pub(crate) fn admit_hosted(experiment: &Experiment, host: &Host) -> Result<Caps, ThreadsLack> {
-    let caps = Caps { migrates: true, ..caps(experiment) };
+    let caps = Caps { migrates: true, commands: false, ..caps(experiment) };
     solo_hal::admit(experiment, &caps)?;
     if experiment.listening.is_some() {
         return Err(ThreadsLack::Listening);
@@ -67,6 +69,16 @@ pub(crate) fn admit_hosted(experiment: &Experiment, host: &Host) -> Result<Caps,
     // The clock.
     with_fifo(host, Some(host.priorities.1))?;
     Ok(caps)
+}
+
+/// Programs are of best effort.
+fn of_best_effort(experiment: &Experiment, why: &'static str) -> Result<(), ThreadsLack> {
+    let urgent =
+        |task: &&solo_model::Task| task.class != TaskClass::BestEffort && task.work.command().is_some();
+    match experiment.tasks.iter().find(urgent) {
+        Some(task) => Err(ThreadsLack::Command { task: task.name.clone(), why }),
+        None => Ok(()),
+    }
 }
 
 /// What threads have nothing for.
@@ -110,6 +122,7 @@ fn with_fifo(host: &Host, highest: Option<i32>) -> Result<(), ThreadsLack> {
 fn caps(experiment: &Experiment) -> Caps {
     Caps {
         memory: true,
+        commands: true,
         windows: false,
         migrates: false,
         flushes_buffers: flush::line().is_some(),

@@ -3,6 +3,7 @@
 use crate::admit::{admit, admit_deadline, admit_ranked};
 use crate::asked::Asked;
 use crate::body::{Body, Ended};
+use crate::command::{Commands, Failed, Refusal};
 use crate::compute::Pace;
 use crate::counted::{Counted, Meter};
 use crate::cpus::CpuCores;
@@ -18,12 +19,13 @@ use crate::sched;
 use crate::task::{Actor, NOT_YET, Shared};
 use crate::timeline::{self, Followed};
 use solo_model::text::Unnumbered;
-use solo_model::work::Buffer;
+use solo_model::work::{Buffer, Work};
 use solo_model::{Bytes, CoreId, Experiment, Instant, Record, TaskId};
 use solo_perf::switches::Switches;
 use solo_workload::{Program, WorkError};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::io;
+use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::thread;
@@ -88,6 +90,8 @@ pub struct Ran {
     pub no_switches: Option<String>,
     /// Jobs of which an event was not on a counter all the time.
     pub multiplexed: u64,
+    /// Tasks of which not all programs succeeded.
+    pub failed: Vec<Failed>,
 }
 
 /// Who schedules the threads of hard and soft tasks.
@@ -109,6 +113,8 @@ pub struct Options<'r> {
     pub under: Under<'r>,
     /// What is counted of each job.
     pub counted: Option<&'r Counted>,
+    /// The working folder of programs, and where the paths of their files begin; that of this process where none is said.
+    pub folder: Option<&'r Path>,
 }
 
 /// Runs the tasks of an experiment as threads, until their jobs are done, its time is over or the caller asks to stop.
@@ -135,13 +141,20 @@ pub(crate) enum Roles<'e> {
 /// What one thread does.
 enum Role<'e> {
     Steps(Program),
+    Commands(&'e Commands<'e>),
     Body(Body, &'e Mutex<Vec<Ended>>),
 }
 
 impl<'e> Roles<'e> {
-    fn each(self) -> Vec<Role<'e>> {
+    fn each(self, commands: Option<&'e Commands<'e>>) -> Vec<Role<'e>> {
+        let steps_or_command = |(task, program): (usize, Program)| match commands
+            .filter(|commands| commands.is_one(TaskId(task as u32)))
+        {
+            Some(commands) => Role::Commands(commands),
+            None => Role::Steps(program),
+        };
         match self {
-            Self::Programs(programs) => programs.into_iter().map(Role::Steps).collect(),
+            Self::Programs(programs) => programs.into_iter().enumerate().map(steps_or_command).collect(),
             Self::Bodies(bodies, ended) => bodies.into_iter().map(|body| Role::Body(body, ended)).collect(),
         }
     }
@@ -170,12 +183,20 @@ pub(crate) fn run_roles(
     let refused = |what| move |error| ThreadsError::Refused { what, error };
     let plane = ranking.map(|ranking| ranking.plane);
     let locks = Locks::new(experiment, &scheduling, plane).map_err(refused("a lock"))?;
+    let folder = options.folder.unwrap_or(Path::new("."));
+    let commands = Commands::of(experiment, folder, host.priorities.1).map_err(|why| match why {
+        Refusal::Lacks(lack) => lack.into(),
+        Refusal::Keeper(error) => {
+            ThreadsError::Refused { what: "a process that watches over programs", error }
+        }
+    })?;
     let memory = Memory::new(&experiment.buffers);
     let goal = experiment.end.goal(&experiment.tasks);
     let shared = Shared {
         experiment,
         ranking,
         counted: options.counted,
+        commands: commands.as_ref(),
         multiplexed: AtomicU64::new(0),
         memory: &memory,
         locks: &locks,
@@ -197,20 +218,24 @@ pub(crate) fn run_roles(
         latest: goal.latest.map(|latest| Instant::new(latest.get())),
         highest: host.priorities.1,
     };
-    let played = cast.play(roles.each(), &scheduling, cancelled);
+    let played = cast.play(roles.each(commands.as_ref()), &scheduling, cancelled);
     sched::release_memory();
     let Played { journals, followed, no_switches, cut_off } = played?;
     let end = Instant::new(shared.end.load(Ordering::Acquire));
     let began = shared.began.load(Ordering::Acquire);
     let records = timeline::records(journals, &followed, &cores, began, end);
     let multiplexed = shared.multiplexed.load(Ordering::Acquire);
-    Ok(Ran { records, began, end, cut_off, cpus: cores.pairs().to_vec(), no_switches, multiplexed })
+    let failed = commands.as_ref().map_or_else(Vec::new, Commands::failed);
+    Ok(Ran { records, began, end, cut_off, cpus: cores.pairs().to_vec(), no_switches, multiplexed, failed })
 }
 
 pub(crate) fn programs(experiment: &Experiment) -> Result<Vec<Program>, ThreadsError> {
     let buffers: &[Buffer] = &experiment.buffers;
+    let nothing = Work::default();
     let one = |(index, task): (usize, &solo_model::Task)| {
-        Program::new(&task.work, TaskId(index as u32), buffers, LINE, experiment.seed, &[])
+        // What a program of the host's does is not in steps.
+        let work = if task.work.command().is_some() { &nothing } else { &task.work };
+        Program::new(work, TaskId(index as u32), buffers, LINE, experiment.seed, &[])
             .map_err(|error| ThreadsError::Work { task: task.name.clone(), error })
     };
     experiment.tasks.iter().enumerate().map(one).collect()
@@ -317,7 +342,11 @@ impl Cast<'_> {
             }
             return None;
         }
-        let meter = match self.shared.counted.map(Meter::open).transpose() {
+        let open = match role {
+            Role::Commands(_) => Meter::open_with_processes,
+            Role::Steps(_) | Role::Body(..) => Meter::open,
+        };
+        let meter = match self.shared.counted.map(open).transpose() {
             Ok(meter) => meter.map(RefCell::new),
             Err(error) => {
                 self.fail("counters of a thread", error);
@@ -331,9 +360,17 @@ impl Cast<'_> {
             }
             thread::sleep(Duration::from_millis(1));
         }
-        let actor = Actor { shared: self.shared, task, scheduling, cores: self.cores, meter };
+        let processes = Cell::default();
+        let actor = Actor { shared: self.shared, task, scheduling, cores: self.cores, meter, processes };
         Some(match role {
             Role::Steps(program) => actor.run(program),
+            Role::Commands(commands) => match actor.run_commands(commands) {
+                Ok(journal) => journal,
+                Err(error) => {
+                    self.fail("a program", error);
+                    return None;
+                }
+            },
             Role::Body(body, ended) => actor.run_body(body, ended),
         })
     }
@@ -351,8 +388,7 @@ impl Cast<'_> {
             self.shared.end_at(Instant::new(0));
             return watched;
         }
-        let numbers = self.numbers.iter().map(|number| number.load(Ordering::Acquire));
-        let mut switches = match numbers.map(Switches::follow).collect::<io::Result<Vec<_>>>() {
+        let mut switches = match self.follow() {
             Ok(switches) => switches,
             Err(error) => {
                 watched.no_switches = Some(error.to_string());
@@ -377,9 +413,26 @@ impl Cast<'_> {
             drain(&mut switches, &mut watched.followed);
             self.shared.ranking.iter().for_each(|ranking| ranking.plane.look());
         }
+        self.shared.commands.iter().for_each(|commands| commands.end());
         // Threads on their way to their end still switch; what comes after the end is left out.
         drain(&mut switches, &mut watched.followed);
         watched
+    }
+
+    /// The switches of each task: of its thread, and where its jobs are programs, also of these, on each of its CPUs.
+    fn follow(&self) -> io::Result<Vec<Vec<Switches>>> {
+        let experiment = self.shared.experiment;
+        let of = |(index, number): (usize, &AtomicU32)| {
+            let number = number.load(Ordering::Acquire);
+            match self.shared.commands.filter(|commands| commands.is_one(TaskId(index as u32))) {
+                None => Switches::follow(number).map(|own| vec![own]),
+                Some(_) => {
+                    let cpus = self.cores.cpus(priorities::cores(experiment, &experiment.tasks[index]));
+                    cpus.into_iter().map(|cpu| Switches::follow_all_on(number, cpu)).collect()
+                }
+            }
+        };
+        self.numbers.iter().enumerate().map(of).collect()
     }
 
     /// Until all threads are ready or one of them failed. False where the caller asked to stop.
@@ -395,9 +448,12 @@ impl Cast<'_> {
     }
 }
 
-fn drain(switches: &mut [Switches], followed: &mut [Followed]) {
+fn drain(switches: &mut [Vec<Switches>], followed: &mut [Followed]) {
     for (own, followed) in switches.iter_mut().zip(followed) {
-        own.drain(|switch| followed.switches.push(switch));
-        followed.lost = own.lost();
+        own.iter_mut().for_each(|own| own.drain(|switch| followed.switches.push(switch)));
+        if own.len() > 1 {
+            followed.switches.sort_by_key(|switch| switch.time);
+        }
+        followed.lost = own.iter().map(Switches::lost).sum();
     }
 }

@@ -43,10 +43,18 @@ pub(crate) struct Meter {
 impl Meter {
     /// Of the calling thread, from now on.
     pub(crate) fn open(counted: &Counted) -> io::Result<Self> {
-        // Zero is who asks.
-        let open = |members: &Vec<Member>| {
-            Group::open(members, Whom::Thread(0), Start::Now).map_err(|refused| refused.source)
-        };
+        Self::open_for(counted, Whom::Thread(0))
+    }
+
+    /// The same with all processes that come out of it from now on.
+    pub(crate) fn open_with_processes(counted: &Counted) -> io::Result<Self> {
+        Self::open_for(counted, Whom::Tree(0))
+    }
+
+    /// Zero is who asks.
+    fn open_for(counted: &Counted, whom: Whom) -> io::Result<Self> {
+        let open =
+            |members: &Vec<Member>| Group::open(members, whom, Start::Now).map_err(|refused| refused.source);
         let groups = counted.groups.iter().map(open).collect::<io::Result<_>>()?;
         Ok(Self { ids: counted.ids.clone(), groups, multiplexed: 0 })
     }

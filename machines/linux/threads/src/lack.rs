@@ -94,6 +94,26 @@ pub enum ThreadsLack {
         /// The lock.
         lock: String,
     },
+    /// A program that no more urgent one can be, for only SCHED_FIFO's and SCHED_RR's priorities are a program's as they are a thread's.
+    #[error(
+        "`{task}` is a program (`command`), and {why}; under SCHED_FIFO, which is the default, it can be hard or soft, and everywhere of best effort"
+    )]
+    Command {
+        /// The task.
+        task: String,
+        /// What keeps it from being scheduled so.
+        why: &'static str,
+    },
+    /// A program that is not there.
+    #[error("`{task}` is the program `{program}`, which can't be started: {why}")]
+    NoProgram {
+        /// The task.
+        task: String,
+        /// The program, as the scenario names it.
+        program: String,
+        /// What the system says.
+        why: String,
+    },
     /// A policy that listens to counters.
     #[error(
         "threads of Linux have no counters for a policy that listens: --on sim and both RTOS machines have"
@@ -154,4 +174,12 @@ pub enum ThreadsLack {
 impl ThreadsLack {
     /// Less than this SCHED_DEADLINE reserves for nobody (the kernel's `DL_SCALE`).
     pub(crate) const SHORTEST_RUNTIME: Duration = Duration::new(1024);
+
+    /// True where what is lacking is for programs, which only threads of Linux start.
+    pub const fn is_of_programs(&self) -> bool {
+        matches!(
+            self,
+            Self::Command { .. } | Self::NoProgram { .. } | Self::Machine(solo_hal::Lack::Command { .. })
+        )
+    }
 }

@@ -14,6 +14,7 @@
 //! | locks | semaphores, mutexes without protocol and with inheritance (Linux's own), immediate ceilings by changes of priority |
 //! | schedule | from the kernel's own records of switches, where perf lends them |
 //! | counters of jobs | by perf, where [asked for](Counted) |
+//! | `command` | a process for each job, with the CPUs and the priority of its task's thread |
 //! | isolation, recorded programs | refused |
 //!
 //! Nothing of the system is changed: threads have their priorities and CPUs, and end with the run.
@@ -23,6 +24,7 @@ mod asked;
 mod body;
 mod by_priority;
 mod change_log;
+mod command;
 mod compute;
 mod coordinate;
 mod counted;
@@ -31,6 +33,7 @@ mod flush;
 mod host;
 pub mod hosted;
 mod journal;
+mod keeper;
 mod lack;
 mod locks;
 mod memory;
@@ -49,6 +52,7 @@ mod timeline;
 pub use admit::admit;
 pub use by_priority::{Changes, Priorities};
 pub use change_log::{Call, Change, ChangeLog, Changed};
+pub use command::Failed;
 pub use coordinate::{Options, Ran, ThreadsError, Under, run};
 pub use counted::Counted;
 pub use host::Host;

@@ -1,6 +1,7 @@
 //! A task as a thread: its releases, its jobs, its steps.
 
 use crate::asked::Asked;
+use crate::command::{Commands, Used};
 use crate::compute::Pace;
 use crate::counted::{Counted, Meter};
 use crate::cpus::CpuCores;
@@ -15,7 +16,7 @@ use solo_model::record::SwitchReason;
 use solo_model::task::{BACKLOG_LIMIT, Release};
 use solo_model::{CoreId, Duration, Experiment, Instant, JobIndex, JobRecord, LockId, TaskId};
 use solo_workload::Program;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::thread;
@@ -35,6 +36,8 @@ pub(crate) struct Shared<'r> {
     pub(crate) memory: &'r Memory,
     pub(crate) locks: &'r Locks<'r>,
     pub(crate) pace: Pace,
+    /// The programs that jobs are, where some are.
+    pub(crate) commands: Option<&'r Commands<'r>>,
     /// Of each sporadic task, what threads have asked for.
     pub(crate) asked: Vec<Option<Asked>>,
     /// The instant of the monotonic clock at which the run begins; 0 until it is set.
@@ -105,6 +108,8 @@ pub(crate) struct Actor<'r> {
     pub(crate) cores: &'r CpuCores,
     /// The thread's counters, where jobs are counted.
     pub(crate) meter: Option<RefCell<Meter>>,
+    /// What its processes have used, where its jobs are programs.
+    pub(crate) processes: Cell<Used>,
 }
 
 /// The job at hand.
@@ -146,8 +151,50 @@ impl Actor<'_> {
         self.shared.sleep_until(journal, release)
     }
 
-    /// Runs jobs until the run is over.
+    /// Runs jobs of steps until the run is over.
     pub(crate) fn run(self, mut program: Program) -> Journal {
+        self.run_jobs(|actor, index, journal, held| {
+            program.begin_job(index);
+            actor.steps(&mut program, journal, held)
+        })
+    }
+
+    /// Runs jobs that are programs until the run is over.
+    ///
+    /// # Errors
+    /// Where one can't be started.
+    pub(crate) fn run_commands(self, commands: &Commands<'_>) -> io::Result<Journal> {
+        let mut failure = None;
+        let journal = self.run_jobs(|actor, index, journal, _| {
+            match commands.perform(actor.task, index, actor.scheduling) {
+                Ok(Some(used)) => {
+                    let before = actor.processes.get();
+                    actor.processes.set(before.and(used));
+                    true
+                }
+                Ok(None) => false,
+                Err(error) => {
+                    failure = Some(error);
+                    actor.shared.end_at(journal.now());
+                    false
+                }
+            }
+        });
+        failure.map_or(Ok(journal), Err)
+    }
+
+    /// What the thread and its processes have used of CPUs.
+    fn used(&self) -> u64 {
+        sched::used().saturating_add(self.processes.get().time.get())
+    }
+
+    /// How often they were preempted.
+    fn preempted(&self) -> u64 {
+        sched::preempted().saturating_add(self.processes.get().preempted)
+    }
+
+    /// Runs jobs, each as `perform` says, until the run is over; that says whether a job was done to its end.
+    fn run_jobs(self, mut perform: impl FnMut(&Self, JobIndex, &mut Journal, &mut Held) -> bool) -> Journal {
         let shared = self.shared;
         let mut journal = self.begin();
         let mut held = Held::new(self.task, self.scheduling);
@@ -161,8 +208,7 @@ impl Actor<'_> {
             }
             journal.away(away, SwitchReason::Finished);
             let job = self.begin_job(&mut journal, index, release);
-            program.begin_job(index);
-            let finish = if self.steps(&mut program, &mut journal, &mut held) {
+            let finish = if perform(&self, index, &mut journal, &mut held) {
                 self.end_job(&mut journal, &job)
             } else {
                 shared.locks.give_all(&mut held, &mut journal);
@@ -196,7 +242,7 @@ impl Actor<'_> {
     /// A job begins.
     pub(crate) fn begin_job(&self, journal: &mut Journal, index: JobIndex, release: Instant) -> Job {
         let deadline = self.task().relative_deadline().map(|deadline| release + deadline);
-        let (start, used, preempted) = (journal.now(), sched::used(), sched::preempted());
+        let (start, used, preempted) = (journal.now(), self.used(), self.preempted());
         let first = sched::cpu();
         // What happened since the last job is nobody's.
         drop(self.meter.as_ref().map(|meter| meter.borrow_mut().take()));
@@ -226,8 +272,8 @@ impl Actor<'_> {
             start,
             finish,
             deadline,
-            executed: Duration::new(sched::used().saturating_sub(used)),
-            preemptions: u32::try_from(sched::preempted().saturating_sub(preempted)).unwrap_or(u32::MAX),
+            executed: Duration::new(self.used().saturating_sub(used)),
+            preemptions: u32::try_from(self.preempted().saturating_sub(preempted)).unwrap_or(u32::MAX),
             migrations: u32::from(first != last),
             backlog: u32::try_from(backlog).unwrap_or(u32::MAX),
             counts: counts.unwrap_or_default(),
@@ -243,7 +289,7 @@ impl Actor<'_> {
 
     /// A job that the end of the run found unfinished.
     pub(crate) fn cut(&self, journal: &mut Journal, job: &Job) {
-        let executed = Duration::new(sched::used().saturating_sub(job.used));
+        let executed = Duration::new(self.used().saturating_sub(job.used));
         let end = Instant::new(self.shared.end.load(Ordering::Acquire));
         journal.unfinished(job.index, job.release, job.deadline, executed, end);
     }

@@ -36,7 +36,7 @@ fn ran<C: Criterion>(
         key_of(C::rank(&JobView { task, parameters, release, deadline, executed, turn: 0, yielded: false }))
     };
     let under = Under::Ranked(Ranking { plane: &plane, key: &key });
-    let ran = run(experiment, host, Options { under, counted: None }, &|| false).expect("it runs");
+    let ran = run(experiment, host, Options { under, ..Options::default() }, &|| false).expect("it runs");
     let changes = plane.changes();
     (ran, changes, plane)
 }

@@ -288,8 +288,13 @@ fn a_plane_is_told_the_deadline_of_each_job_before_its_release() {
     let told = Told::default();
     let key = |_: TaskId, deadline: Option<solo_model::Instant>| deadline.map_or(u64::MAX, |at| at.get());
     let ranking = Ranking { plane: &told, key: &key };
-    let ran = run(&experiment, &host, Options { under: Under::Ranked(ranking), counted: None }, &|| false)
-        .expect("it runs");
+    let ran = run(
+        &experiment,
+        &host,
+        Options { under: Under::Ranked(ranking), counted: None, folder: None },
+        &|| false,
+    )
+    .expect("it runs");
     let of = |all: &Mutex<Vec<(TaskId, u64)>>, task: u32| -> Vec<u64> {
         all.lock().unwrap().iter().filter(|(own, _)| *own == TaskId(task)).map(|(_, key)| *key).collect()
     };
@@ -381,7 +386,7 @@ fn equals_take_turns_under_round_robin() {
 fn reserved(tasks: Vec<Task>, host: &Host, jobs: u64) -> Option<Ran> {
     let policy = Policy::new(Scope::Global, Criterion::Edf);
     let experiment = Experiment::new("reserved", chip(host.online), policy, tasks, End::Jobs(jobs));
-    let options = Options { under: Under::Deadline, counted: None };
+    let options = Options { under: Under::Deadline, counted: None, folder: None };
     match run(&experiment, host, options, &|| false) {
         Ok(ran) => Some(ran),
         Err(error @ (ThreadsError::Refused { .. } | ThreadsError::Lacks(ThreadsLack::NotAll { .. }))) => {
@@ -425,7 +430,7 @@ fn a_job_beyond_its_reservation_waits_for_the_next_period() {
 fn what_sched_deadline_does_not_take_is_refused_by_name() {
     let Some((host, _alone)) = host() else { return };
     let refused = |experiment: &Experiment, host: &Host| {
-        let options = Options { under: Under::Deadline, counted: None };
+        let options = Options { under: Under::Deadline, counted: None, folder: None };
         run(experiment, host, options, &|| false).unwrap_err().to_string()
     };
     let task = || budgeted("t", ms(1), ms(1), ms(20));
@@ -489,7 +494,7 @@ fn jobs_are_counted_each_for_itself() {
     let tasks = vec![task("long", 0, ms(3)), task("short", 0, Duration::from_micros(400))];
     let mut experiment = experiment(tasks);
     experiment.end = End::Jobs(8);
-    let options = Options { under: Under::Fifo, counted: Some(&counted) };
+    let options = Options { under: Under::Fifo, counted: Some(&counted), folder: None };
     let ran = run(&experiment, &host, options, &|| false).expect("it runs");
     assert_eq!(ran.multiplexed, 0);
     for (task, least) in [(0, ms(3)), (1, Duration::from_micros(400))] {
@@ -534,8 +539,13 @@ fn priorities_that_follow_ranks_raise_who_holds_a_lock() {
         .unwrap();
         let key = |_: TaskId, deadline: Option<solo_model::Instant>| deadline.map_or(u64::MAX, |at| at.get());
         let ranking = Ranking { plane: &plane, key: &key };
-        run(&experiment, &host, Options { under: Under::Ranked(ranking), counted: None }, &|| false)
-            .expect("it runs")
+        run(
+            &experiment,
+            &host,
+            Options { under: Under::Ranked(ranking), counted: None, folder: None },
+            &|| false,
+        )
+        .expect("it runs")
     };
     for (protocol, inverts) in
         [(LockProtocol::Plain, true), (LockProtocol::Inheritance, false), (LockProtocol::Ceiling, false)]
@@ -569,7 +579,8 @@ fn a_ceiling_holds_on_two_cpus() {
         let plane = Priorities::new(&ranked, &domains, &host).unwrap();
         let key = |_: TaskId, deadline: Option<solo_model::Instant>| deadline.map_or(u64::MAX, |at| at.get());
         let under = Under::Ranked(Ranking { plane: &plane, key: &key });
-        let ran = run(&ranked, &host, Options { under, counted: None }, &|| false).expect("it runs");
+        let ran =
+            run(&ranked, &host, Options { under, counted: None, folder: None }, &|| false).expect("it runs");
         assert_eq!(inverts(&ran.records), expected, "by ranks: {protocol:?}, asked: {is_asked}");
     }
 }
@@ -596,8 +607,12 @@ fn priorities_that_follow_ranks_are_edf() {
         let plane = Priorities::new(&experiment, &domains, &host).unwrap();
         let key = |_: TaskId, deadline: Option<solo_model::Instant>| deadline.map_or(u64::MAX, |at| at.get());
         let ranking = Ranking { plane: &plane, key: &key };
-        let ranked =
-            run(&experiment, &host, Options { under: Under::Ranked(ranking), counted: None }, &|| false);
+        let ranked = run(
+            &experiment,
+            &host,
+            Options { under: Under::Ranked(ranking), counted: None, folder: None },
+            &|| false,
+        );
         let ranked = ranked.expect("it runs");
         let changes = plane.changes();
         println!("{scope:?}: {changes:?}");

@@ -24,7 +24,7 @@ use std::ffi::OsString;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-pub use crate::process::{Ended, Failure, Used};
+pub use crate::process::{Ended, Failure, Used, adopt};
 pub use crate::tree::killer;
 
 /// Events that are handled before the clock is looked at again.

@@ -184,7 +184,10 @@ impl Started {
 }
 
 /// From now on this process becomes the parent of every descendant whose own parent ends.
-pub(crate) fn adopt() -> io::Result<()> {
+///
+/// # Errors
+/// Where the kernel can't do that.
+pub fn adopt() -> io::Result<()> {
     // SAFETY: no pointers.
     checked(unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1) }).map(drop)
 }

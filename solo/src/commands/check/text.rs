@@ -329,6 +329,7 @@ pub(super) fn open(experiment: &Experiment, task: usize, open: &Open) -> String 
              without the step, and run this one (solo run) for what is observed",
             name(*other)
         ),
+        Open::Command(other) => program(&name(*other)),
         Open::Migrates(other) => migrates(&name(*other)),
         Open::OutOfTime => OUT_OF_TIME.into(),
         Open::TooLarge => "the numbers are too large, or interrupts take all the time there is".into(),
@@ -344,6 +345,13 @@ fn lacking(heap: Color) -> String {
     format!(
         "the heap of {heap} may not have what it asks for, and a task that gets no memory ends for good; make `heap` of \
          [isolation.memory] larger, or let it `allocate` less"
+    )
+}
+
+/// Why there is no bound beside a program, and what to do about it.
+fn program(task: &str) -> String {
+    format!(
+        "{task} is a program (`command`), and how long it waits, and for what, is not known; check a variant with `work` in its place"
     )
 }
 
@@ -375,6 +383,10 @@ fn unbounded(experiment: &Experiment, why: &Unbounded) -> String {
         Unbounded::LockedLater => "pages are loaded while jobs run; lock them with when = \"boot\"".into(),
         Unbounded::Ticks => "cores go on at ticks; check it without `tick`".into(),
         Unbounded::Queue => "several cores share a queue; use a partitioned policy".into(),
+        Unbounded::Command(task) => format!(
+            "{} is a program (`command`), and which memory it uses is not known; check a variant with `work` in its place",
+            name(*task)
+        ),
         Unbounded::Sibling => {
             "tasks run on SMT siblings, which share more than memory; use other cores".into()
         }

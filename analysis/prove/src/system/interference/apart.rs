@@ -18,6 +18,9 @@ pub(super) fn users(experiment: &Experiment) -> Result<Vec<(usize, CoreId)>, Unb
     for (at, task) in experiment.tasks.iter().enumerate() {
         let core = task.core.unwrap_or(CoreId(0));
         cores = cores.or(CoreSet::only(core));
+        if task.work.command().is_some() {
+            return Err(Unbounded::Command(at));
+        }
         if task.work.touches_memory() {
             users.push((at, core));
         }

@@ -128,8 +128,9 @@ fn open_flagged(
     Ok(unsafe { File::from_raw_fd(fd) })
 }
 
-/// Opens an event that counts nothing and tells when a thread is given a CPU and loses it; it tells at once.
-pub(crate) fn open_switches(thread: i32) -> io::Result<File> {
+/// Opens an event that counts nothing and tells when a thread is given a CPU and loses it; it tells at once. On one CPU, it also tells of all
+/// that comes out of the thread from now on.
+pub(crate) fn open_switches(thread: i32, cpu: Option<i32>) -> io::Result<File> {
     let mut raw = b::perf_event_attr {
         type_: b::PERF_TYPE_SOFTWARE,
         size: size_of::<b::perf_event_attr>() as u32,
@@ -138,6 +139,7 @@ pub(crate) fn open_switches(thread: i32) -> io::Result<File> {
         ..Default::default()
     };
     raw.set_context_switch(1);
+    raw.set_inherit(u64::from(cpu.is_some()));
     raw.set_sample_id_all(1);
     raw.set_exclude_kernel(1);
     raw.set_exclude_hv(1);
@@ -147,7 +149,7 @@ pub(crate) fn open_switches(thread: i32) -> io::Result<File> {
     raw.__bindgen_anon_2.wakeup_watermark = u32::MAX;
     let flags = libc::c_ulong::from(b::PERF_FLAG_FD_CLOEXEC);
     // SAFETY: the attributes are a whole, initialised structure of the size they state.
-    let fd = unsafe { sys::perf_event_open(&raw mut raw, thread, -1, -1, flags) };
+    let fd = unsafe { sys::perf_event_open(&raw mut raw, thread, cpu.unwrap_or(-1), -1, flags) };
     super::checked(fd)?;
     // SAFETY: the call has just given this descriptor to us alone.
     Ok(unsafe { File::from_raw_fd(fd) })

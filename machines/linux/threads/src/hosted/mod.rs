@@ -112,5 +112,8 @@ fn play<C: Criterion>(
     let carried = carried.map(|switches| Carried::of(&records, &experiment.tasks, &switches, end));
     let (cpus, multiplexed) = (cores.pairs().to_vec(), multiplexed.load(Ordering::Acquire));
     // The schedule is what was decided, whatever Linux tells.
-    Ok((Ran { records, began: 0, end, cut_off, cpus, no_switches: None, multiplexed }, carried))
+    Ok((
+        Ran { records, began: 0, end, cut_off, cpus, no_switches: None, multiplexed, failed: Vec::new() },
+        carried,
+    ))
 }

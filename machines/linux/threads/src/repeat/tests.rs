@@ -177,8 +177,16 @@ fn made_up<C: Criterion>(seed: u64, room: usize) -> (Experiment, Vec<ChangeLog>,
     }
     let end = run.now();
     let Run { experiment, plane, began, records } = run;
-    let ran =
-        Ran { records, began, end, cut_off: false, cpus: Vec::new(), no_switches: None, multiplexed: 0 };
+    let ran = Ran {
+        records,
+        began,
+        end,
+        cut_off: false,
+        cpus: Vec::new(),
+        no_switches: None,
+        multiplexed: 0,
+        failed: Vec::new(),
+    };
     (experiment, plane.into_logs(), ran)
 }
 
