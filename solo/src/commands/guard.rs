@@ -385,7 +385,7 @@ impl<'o> Session<'o> {
         if let Some(service) = &mut self.service {
             service.alive();
         } else {
-            self.service = Some(Service::ready());
+            self.service = Some(Service::ready(self.options.show.quiet));
             self.announce();
             let group = self.groups.as_ref().and_then(|groups| groups.program.as_ref());
             self.program = Program::start(&self.options.command, group);

@@ -60,7 +60,7 @@ fn attempt(args: &ServeArgs) -> Result<Exit, (Exit, String)> {
     drop(to);
     let printed = output::text(&format!("{url}\n"));
     printed.map_err(|failure| (Exit::BadInput, failure.to_string()))?;
-    let mut service = Service::ready();
+    let mut service = Service::ready(false);
     loop {
         service.alive();
         match from.recv_timeout(std::time::Duration::from_millis(50)) {

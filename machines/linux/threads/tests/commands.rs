@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{experiment, host, jobs, ms, once, unfinished};
+use common::{experiment, host, jobs, ms, once, two_cpus, unfinished};
 use solo_model::experiment::End;
 use solo_model::task::Release;
 use solo_model::work::{Step, Work};
@@ -226,15 +226,7 @@ fn programs_that_fail_are_told_and_none_is_started_that_is_not_there() {
 /// Before anything starts, by name.
 #[test]
 fn only_priorities_of_sched_fifo_are_a_programs() {
-    let host = Host {
-        cpus: vec![0, 1],
-        online: 2,
-        fifo: true,
-        priorities: (1, 99),
-        memory: 1 << 30,
-        real_time_share: None,
-        slice: Some(ms(100)),
-    };
+    let host = two_cpus();
     let hard = experiment(vec![periodic("true")]);
     assert_eq!(admit(&hard, &host), Ok(()));
     let edf = |mut experiment: Experiment| {

@@ -5,7 +5,7 @@ mod common;
 
 use common::{
     BUS, GO, NEXT, SECTIONS, against_the_order, compute, experiment, host, inverts, jobs, lock, ms, once,
-    pair, sections, signal, unfinished,
+    pair, sections, signal, two_cpus, unfinished,
 };
 use solo_hal::Lack;
 use solo_model::experiment::End;
@@ -176,15 +176,7 @@ fn who_asks_to_stop_is_heard() {
 /// Before anything starts, by name.
 #[test]
 fn what_linux_has_no_counterpart_for_is_refused() {
-    let host = Host {
-        cpus: vec![0, 1],
-        online: 2,
-        fifo: true,
-        priorities: (1, 99),
-        memory: 1 << 30,
-        real_time_share: None,
-        slice: Some(ms(100)),
-    };
+    let host = two_cpus();
     let plain = || experiment(vec![once("a", 1, vec![compute(ms(1))])]);
     assert_eq!(admit(&plain(), &host), Ok(()));
     let refused = |change: &dyn Fn(&mut Experiment)| {

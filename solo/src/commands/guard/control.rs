@@ -1,11 +1,13 @@
 //! The socket at which a guard takes other budgets.
 //!
 //! It lies in the guard's folder, which is its owner's alone. A request is a line, `WHO EVENTS`; the answer is a line, `ok` or
-//! why not. Who is slow is not waited for: occupiers go on meanwhile, and the next request comes after a hundredth of a second,
-//! however slowly words come.
+//! why not. Nobody is waited for: whose words come slowly is heard when they have come, and given up after a twentieth of a second; however many say
+//! nothing, the next one who does is answered at once.
 
 use super::who::Who;
 use crate::exit::Failure;
+use std::cell::RefCell;
+use std::collections::VecDeque;
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -16,8 +18,12 @@ use std::time::{Duration, Instant};
 const SOCKET: &str = "guard.socket";
 /// A request's length at most, and an answer's, in bytes: names of all groups that are held are in an answer.
 const LONGEST: usize = 64 * 1024;
-/// How long to wait for all of somebody's words.
-const PATIENCE: Duration = Duration::from_millis(10);
+/// How long somebody's words may take to come.
+const PATIENCE: Duration = Duration::from_millis(50);
+/// How long somebody may take to make room for an answer.
+const ROOM: Duration = Duration::from_millis(10);
+/// So many who say nothing yet are remembered, and as many new ones are heard at a time.
+const MOST: usize = 256;
 /// How long who asks waits for an answer.
 const ANSWER: Duration = Duration::from_secs(2);
 
@@ -25,6 +31,15 @@ const ANSWER: Duration = Duration::from_secs(2);
 pub(super) struct Listener {
     socket: UnixListener,
     path: PathBuf,
+    /// Who has not said a whole line yet, the oldest first.
+    waiting: RefCell<VecDeque<Caller>>,
+}
+
+/// Somebody who has connected.
+struct Caller {
+    stream: UnixStream,
+    said: Vec<u8>,
+    until: Instant,
 }
 
 impl Listener {
@@ -39,25 +54,61 @@ impl Listener {
         let socket = UnixListener::bind(&path).map_err(failed)?;
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).map_err(failed)?;
         socket.set_nonblocking(true).map_err(failed)?;
-        Ok(Self { socket, path })
+        Ok(Self { socket, path, waiting: RefCell::default() })
     }
 
-    /// Answers one who asks, where there is one.
+    /// Answers whoever has asked.
     pub(super) fn attend(&self, allow: &mut dyn FnMut(Who, u64) -> Result<(), String>) {
-        // Who hangs up, or says too much, or nothing, gets no answer and is no matter.
-        let _ = self.answer_one(allow);
+        let (now, mut waiting) = (Instant::now(), self.waiting.borrow_mut());
+        for _ in 0..MOST {
+            let Ok((stream, _)) = self.socket.accept() else { break };
+            if stream.set_nonblocking(true).is_ok() {
+                waiting.push_back(Caller { stream, said: Vec::new(), until: now + PATIENCE });
+            }
+        }
+        waiting.retain_mut(|caller| match caller.line() {
+            // Not yet.
+            Ok(None) => now < caller.until,
+            // Who hangs up, or says too much, gets no answer and is no matter.
+            Err(_) => false,
+            Ok(Some(line)) => {
+                let _ = caller.answer(&line, allow);
+                false
+            }
+        });
+        let beyond = waiting.len().saturating_sub(MOST);
+        waiting.drain(..beyond);
+    }
+}
+
+impl Caller {
+    /// The line, once all of it is there: half a number is another one.
+    fn line(&mut self) -> io::Result<Option<String>> {
+        let mut bytes = [0; 4096];
+        loop {
+            let read = match self.stream.read(&mut bytes) {
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(None),
+                read => read?,
+            };
+            if let Some(line) = whole(&mut self.said, &bytes[..read])? {
+                return Ok(Some(line));
+            }
+        }
     }
 
-    fn answer_one(&self, allow: &mut dyn FnMut(Who, u64) -> Result<(), String>) -> io::Result<()> {
-        let (mut stream, _) = self.socket.accept()?;
-        stream.set_nonblocking(false)?;
-        stream.set_write_timeout(Some(PATIENCE))?;
-        let answer = match understood(&line(&mut stream, PATIENCE)?) {
+    fn answer(
+        &mut self,
+        line: &str,
+        allow: &mut dyn FnMut(Who, u64) -> Result<(), String>,
+    ) -> io::Result<()> {
+        self.stream.set_nonblocking(false)?;
+        self.stream.set_write_timeout(Some(ROOM))?;
+        let answer = match understood(line) {
             Some((who, events)) => allow(who, events),
             None => Err("expected whose budget it is and the events".to_owned()),
         };
         let text = answer.map_or_else(|why| format!("{why}\n"), |()| "ok\n".to_owned());
-        stream.write_all(text.as_bytes())
+        self.stream.write_all(text.as_bytes())
     }
 }
 
@@ -67,7 +118,24 @@ impl Drop for Listener {
     }
 }
 
-/// One whole line: half a number is another one. It is there within `patience`, or is not waited for.
+/// The line that ends in what came now, behind what was said before; nothing where it has no end yet.
+fn whole(said: &mut Vec<u8>, came: &[u8]) -> io::Result<Option<String>> {
+    let ended = came.iter().position(|&byte| byte == b'\n');
+    said.extend_from_slice(&came[..ended.unwrap_or(came.len())]);
+    if said.len() > LONGEST {
+        return Err(io::Error::other("a line without an end"));
+    }
+    if ended.is_some() {
+        let line = String::from_utf8(std::mem::take(said));
+        return line.map(Some).map_err(|_| io::Error::other("a line that is no text"));
+    }
+    if came.is_empty() {
+        return Err(io::Error::new(ErrorKind::UnexpectedEof, "it hung up"));
+    }
+    Ok(None)
+}
+
+/// One whole line. It is there within `patience`, or is not waited for.
 fn line(stream: &mut UnixStream, patience: Duration) -> io::Result<String> {
     let end = Instant::now() + patience;
     let (mut text, mut bytes) = (Vec::new(), [0; 4096]);
@@ -81,17 +149,8 @@ fn line(stream: &mut UnixStream, patience: Duration) -> io::Result<String> {
             Err(error) if error.kind() == ErrorKind::WouldBlock => return Err(late()),
             read => read?,
         };
-        let came = &bytes[..read];
-        let ended = came.iter().position(|&byte| byte == b'\n');
-        text.extend_from_slice(&came[..ended.unwrap_or(read)]);
-        if text.len() > LONGEST {
-            return Err(io::Error::other("a line without an end"));
-        }
-        if ended.is_some() {
-            return String::from_utf8(text).map_err(|_| io::Error::other("a line that is no text"));
-        }
-        if read == 0 {
-            return Err(io::Error::new(ErrorKind::UnexpectedEof, "it hung up"));
+        if let Some(line) = whole(&mut text, &bytes[..read])? {
+            return Ok(line);
         }
     }
 }
@@ -208,12 +267,52 @@ mod tests {
             let mut said = 0;
             while said < 400 && slow.write_all(b"9").is_ok() {
                 said += 1;
-                std::thread::sleep(PATIENCE / 4);
+                std::thread::sleep(PATIENCE / 10);
             }
             said
         });
-        listener.attend(&mut |_, _| Ok(()));
+        while !talker.is_finished() {
+            listener.attend(&mut |_, _| Ok(()));
+            std::thread::sleep(PATIENCE / 20);
+        }
         assert!(talker.join().unwrap() < 400, "it was heard to its end");
+    }
+
+    /// A line in two pieces is a line, and thousands who say nothing keep nobody from an answer.
+    #[test]
+    fn who_says_nothing_is_in_nobodys_way() {
+        let folder = tempfile::tempdir().unwrap();
+        let listener = Listener::bind(folder.path()).unwrap();
+        let path = folder.path().join(SOCKET);
+        let silent: Vec<UnixStream> = (0..100).map(|_| UnixStream::connect(&path).unwrap()).collect();
+        let mut halting = UnixStream::connect(&path).unwrap();
+        halting.write_all(b"1 2").unwrap();
+        let mut allowed = Vec::new();
+        listener.attend(&mut |_, events| {
+            allowed.push(events);
+            Ok(())
+        });
+        halting.write_all(b"3\n").unwrap();
+        listener.attend(&mut |_, events| {
+            allowed.push(events);
+            Ok(())
+        });
+        assert_eq!(allowed, [23]);
+        drop(silent);
+        std::thread::scope(|scope| {
+            let asks = scope.spawn(|| {
+                let silent: Vec<_> = (0..3000).map_while(|_| UnixStream::connect(&path).ok()).collect();
+                let began = Instant::now();
+                let answer = ask(folder.path(), &Who::Cpu(CoreId(1)), 5);
+                (silent.len(), began.elapsed(), answer.is_ok())
+            });
+            while !asks.is_finished() {
+                listener.attend(&mut |_, _| Ok(()));
+                std::thread::sleep(PATIENCE / 10);
+            }
+            let (silent, took, answered) = asks.join().unwrap();
+            assert!(answered, "{silent} silent ones, {took:?}");
+        });
     }
 
     #[test]

@@ -117,7 +117,7 @@ impl Attending<'_> {
     /// Until the end; returns the program's status, where it ended by itself.
     fn attend(self) -> Result<Option<u8>, Failure> {
         rights::give_up();
-        let mut service = Service::ready();
+        let mut service = Service::ready(self.options.show.quiet);
         if !self.options.show.quiet {
             eprintln!("{}", answer::announce(self.plan));
         }

@@ -5,6 +5,7 @@ use crate::exit::Failure;
 use solo_model::text::Printable;
 use solo_place::Subject;
 use std::ffi::OsString;
+use std::path::Path;
 
 /// A program that the command line names.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -42,6 +43,17 @@ pub(super) fn read(args: &PlaceArgs) -> Result<Vec<Named>, Failure> {
         all.push(Named { name: None, cpu: None, subject: Subject::Command(args.command.clone()) });
     }
     Ok(all)
+}
+
+/// The program that a task of the scenario at `path` is: its path begins in the scenario's folder.
+pub(super) fn of_scenario(words: &[String], path: &Path) -> Subject {
+    let mut command: Vec<OsString> = words.iter().map(OsString::from).collect();
+    if let (Some(name), Some(folder)) = (command.first_mut(), path.parent())
+        && name.as_encoded_bytes().contains(&b'/')
+    {
+        *name = folder.join(&*name).into_os_string();
+    }
+    Subject::Command(command)
 }
 
 /// Name and CPU before the first `=`, where what stands there is a name.
@@ -82,5 +94,20 @@ mod tests {
             parts("server@x=./server")
                 .is_err_and(|error| error.contains("expected a CPU after @, found `x`"))
         );
+    }
+
+    #[test]
+    fn a_path_of_a_scenario_begins_in_its_folder() {
+        let of = |words: &[&str], path: &str| {
+            let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+            match of_scenario(&words, Path::new(path)) {
+                Subject::Command(words) => words.join(std::ffi::OsStr::new(" ")).into_string().unwrap(),
+                Subject::Process(_) => panic!("a process"),
+            }
+        };
+        assert_eq!(of(&["gzip", "a/b"], "x/s.toml"), "gzip a/b");
+        assert_eq!(of(&["./gzip", "a/b"], "x/s.toml"), "x/./gzip a/b");
+        assert_eq!(of(&["/bin/gzip"], "x/s.toml"), "/bin/gzip");
+        assert_eq!(of(&["./gzip"], "s.toml"), "./gzip");
     }
 }

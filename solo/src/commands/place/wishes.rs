@@ -42,7 +42,8 @@ impl Wishes {
     pub(super) fn understand(args: &PlaceArgs, files: &Host) -> Result<Self, Failure> {
         let time = args.time.as_deref().map(|text| duration("--time", text)).transpose()?;
         let programs = programs::read(args)?;
-        if programs.is_empty() {
+        // A scenario's tasks can be programs by themselves.
+        if programs.is_empty() && args.scenario.is_none() {
             return usage(
                 "expected a program or a process to place: solo place -e page-faults --above 50 --action yield \
                  --program ./a --program ./b"
@@ -171,7 +172,9 @@ fn of_scenario(
     let (mut placed, mut subjects) = (Vec::new(), Vec::new());
     for task in &tasks {
         let mut own = programs.iter().filter(|program| program.name.as_deref() == Some(task.name.as_str()));
-        let Some(program) = own.next() else {
+        let program = own.next();
+        let its_own = || task.work.command().map(|words| programs::of_scenario(words, path));
+        let Some(subject) = program.map(|program| program.subject.clone()).or_else(its_own) else {
             return usage(format!(
                 "task `{}` of {named} has no program: --program '{0}=COMMAND' or --pid {0}=PID",
                 Printable(&task.name)
@@ -180,9 +183,10 @@ fn of_scenario(
         if own.next().is_some() {
             return usage(format!("task `{}` has two programs", Printable(&task.name)));
         }
-        let core = program.cpu.map(CoreId).or(task.core).unwrap_or(CoreId(0));
+        let cpu = program.and_then(|program| program.cpu);
+        let core = cpu.map(CoreId).or(task.core).unwrap_or(CoreId(0));
         placed.push(PlacedTask { name: task.name.clone(), class: task.class, core });
-        subjects.push(program.subject.clone());
+        subjects.push(subject);
     }
     let mut doubts = Vec::new();
     let (theirs, ours) = (platform.neighborhoods(), here.neighborhoods());

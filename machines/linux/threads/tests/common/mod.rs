@@ -63,6 +63,19 @@ pub(crate) fn host() -> Option<(Host, MutexGuard<'static, ()>)> {
     None
 }
 
+/// A machine on paper, with two CPUs and all rights.
+pub(crate) fn two_cpus() -> Host {
+    Host {
+        cpus: vec![0, 1],
+        online: 2,
+        fifo: true,
+        priorities: (1, 99),
+        memory: 1 << 30,
+        real_time_share: None,
+        slice: Some(ms(100)),
+    }
+}
+
 pub(crate) fn jobs(records: &[Record], task: u32) -> Vec<&JobRecord> {
     let job = |record: &'_ Record| matches!(record, Record::Job(job) if job.task == TaskId(task));
     let of = records.iter().filter(|record| job(record));
