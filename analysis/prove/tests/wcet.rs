@@ -106,6 +106,25 @@ fn curves_and_budgets_that_can_t_be_are_refused() {
     assert_eq!(even(2).charge(2, 1), None);
 }
 
+/// Two, one, three and one tenths of 1 ms are a whole core: added up as doubles, 2/5, 1/5, 3/10 and 1/10 are more than one.
+#[test]
+fn a_core_that_is_used_wholly_is_not_overloaded() {
+    let load = |alone, period| Load {
+        alone: Duration::from_millis(alone),
+        transactions: 0,
+        period: Duration::from_millis(period),
+        deadline: Duration::from_millis(period),
+        jitter: Duration::ZERO,
+    };
+    let less = Less { transactions: 0, locks: Duration::ZERO };
+    let answer = |tasks: &[Load]| response_edf(&even(2), 0, tasks, less, &mut Effort::default());
+    let whole = [load(2, 5), load(1, 5), load(3, 10), load(1, 10)];
+    assert!(2.0 / 5.0 + 1.0 / 5.0 + 3.0 / 10.0 + 1.0 / 10.0 > 1.0, "doubles round up here");
+    assert_eq!(answer(&whole), Some(true));
+    let more = [load(2, 5), load(1, 5), load(3, 10), load(1, 10), load(1, 1_000_000)];
+    assert_eq!(answer(&more), Some(false));
+}
+
 /// A task without a miss below which somebody spends the core's budget waits for a period (tick.toml of the specification).
 #[test]
 fn a_budget_that_somebody_else_has_spent_blocks() {

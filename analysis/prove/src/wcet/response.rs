@@ -1,10 +1,12 @@
 //! Response times of the tasks of one core whose memory bandwidth is a budget (SCE 3.2; B_reg and joint budgets are ours).
 
 use crate::effort::Effort;
+use crate::exact::{Ratio, sum_cmp};
 use crate::task::{Task, Ticks};
 use crate::uni::fp::{Higher, Response, response_over};
 use crate::verdict::Stop;
 use crate::wcet::Regulation;
+use core::cmp::Ordering;
 use solo_model::Duration;
 
 /// A task of the core.
@@ -109,8 +111,8 @@ pub fn response_edf(
     let one = less.transactions > 0 || (tasks.len() > 1 && tasks.iter().any(|task| task.transactions > 0));
     let spent = blocking(regulation, core, tasks, less);
     let blocking = spent.saturating_add(under_way(regulation, core, one)).get();
-    let used: f64 = inflated.iter().map(|task| task.c() as f64 / task.t() as f64).sum();
-    if used > 1.0 {
+    let used = inflated.iter().map(|task| Ratio::new(task.c(), task.t()));
+    if sum_cmp(used, 1) == Ordering::Greater {
         return Some(false);
     }
     demand_holds(&inflated, blocking, effort).ok()
