@@ -287,3 +287,65 @@ fn a_platform_without_a_core_for_io_is_refused() {
     assert_eq!(output.status.code(), Some(2), "{}", words(&output));
     assert!(words(&output).contains("has 4 cores"), "{}", words(&output));
 }
+
+/// A table of up to four partitions on two cores; times in milliseconds.
+fn drawn(seed: u64) -> String {
+    let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+    let mut below = |n: u64| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % n
+    };
+    let periods: &[u64] = [&[6, 12][..], &[4, 8], &[10, 20], &[6, 9, 12], &[18, 36]][below(5) as usize];
+    let mut text = "name = \"drawn\"\n".to_owned();
+    for at in 0..1 + below(4) {
+        let period = periods[below(periods.len() as u64) as usize];
+        text += &format!(
+            "[[partition]]\nname = \"p{at}\"\ncore = {}\nperiod = \"{period}ms\"\nprocessing = \"{}ms\"\n",
+            below(2),
+            1 + below(period / 2)
+        );
+        for side in ["input", "output"] {
+            if below(2) == 0 {
+                let (device, physical) = (below(2), below(2));
+                text += &format!(
+                    "{side} = {{ device = \"d{device}\", physical = \"{physical}ms\", transfer = \"1ms\" }}\n"
+                );
+            }
+        }
+    }
+    text
+}
+
+/// Each scenario that is written is proved: no processing is longer than its window, also where the cycle's end cuts a window in two.
+#[test]
+fn written_scenarios_are_proved() {
+    let folder = tempfile::tempdir().unwrap();
+    let (table, scenario) = (folder.path().join("table.toml"), folder.path().join("scenario.toml"));
+    let (mut written, mut cut) = (0, 0);
+    for seed in 0..60 {
+        let text = drawn(seed);
+        fs::write(&table, &text).unwrap();
+        let output = io(&table, &["--scenario", "p4080"]);
+        if output.status.code() != Some(0) {
+            continue;
+        }
+        written += 1;
+        let found = String::from_utf8(output.stdout).unwrap();
+        let file: toml::Table = found.parse().unwrap();
+        let cycles = file["isolation"]["cycle"].as_array().unwrap();
+        let of = |window: &toml::Value| window["partition"].as_str().unwrap().to_owned();
+        let in_two = |cycle: &toml::Value| {
+            let windows = cycle["windows"].as_array().unwrap();
+            let processing = |name: &str| {
+                let tasks = file["task"].as_array().unwrap().iter();
+                tasks.clone().find(|task| task["name"].as_str() == Some(name)).unwrap()["wcet"].clone()
+            };
+            windows.iter().any(|window| window["length"] != processing(&of(window)))
+        };
+        cut += u64::from(cycles.iter().any(in_two));
+        fs::write(&scenario, &found).unwrap();
+        let output = solo().arg("check").arg(&scenario).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "seed {seed}: {}\n{found}", words(&output));
+    }
+    assert!(written > 20 && cut > 5, "{written} were written, and {cut} cut a window in two");
+}

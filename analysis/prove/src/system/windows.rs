@@ -8,7 +8,8 @@
 //! as the gap, once a cycle. With several windows in a cycle the gaps are counted as if they could begin at the same
 //! time; what is bounded so is bounded for every phase of windows and releases. With one window a cycle that is the
 //! worst case itself, for a job that is released when the window has just ended; windows of one length at one distance are
-//! one window of a shorter cycle.
+//! one window of a shorter cycle. Windows of a partition of which one begins as the other ends, also across the end of the cycle, are one:
+//! between them the core looks at its clock, and nobody else executes.
 //!
 //! Where all jobs of a partition with deadlines are released when a window begins (SCE 5, Fig. 16a) and are done before it
 //! ends, none ever meets a gap: what they leave undone is nothing, so that each window begins as the first did. Then only what is
@@ -124,8 +125,14 @@ impl Divided<'_> {
             return Ok(any);
         };
         // Nothing is under way only where kernel paths are free and no other partition uses memory.
-        let [c, t] = [under_way, distance].map(|time| time.min(Ticks::LIMIT.get()));
-        let begins = if c > 0 { vec![Task::new(c, t, t)] } else { Vec::new() };
+        // Where two windows are one the core looks at its clock within it, once a cycle.
+        let borders = self.windows(partition).borders;
+        let every = |period: u64| {
+            let [c, t] = [under_way, period].map(|time| time.min(Ticks::LIMIT.get()));
+            (c > 0).then(|| Task::new(c, t, t))
+        };
+        let within_one = (0..borders).filter_map(|_| every(self.cycle.length.get()));
+        let begins = every(distance).into_iter().chain(within_one).collect();
         let inside = one_core::judge(system, own, between(begins, 0), effort);
         Ok(within(system, own, any, inside, length))
     }
@@ -139,7 +146,7 @@ impl Divided<'_> {
         own: &[usize],
         partition: PartitionId,
     ) -> Option<(u64, u64)> {
-        let windows = self.of(partition);
+        let windows = self.windows(partition).joined;
         let distance = distance(&windows, self.cycle.length.get())?;
         let (first, end) = *windows.first()?;
         let alike = |&task: &usize| {
@@ -156,10 +163,11 @@ impl Divided<'_> {
         (own.len() == members.len() && own.iter().all(alike)).then_some((distance, end - first))
     }
 
-    /// The windows of a partition in a cycle, as begin and end.
-    fn of(&self, partition: PartitionId) -> Vec<(u64, u64)> {
+    /// The windows of a partition in a cycle.
+    fn windows(&self, partition: PartitionId) -> Windows {
         let own = self.cycle.windows.iter().filter(|window| window.partition == partition);
-        own.map(|window| (window.begin.get(), window.begin.get() + window.length.get())).collect()
+        let all = own.map(|window| (window.begin.get(), window.begin.get() + window.length.get()));
+        Windows::joined(all, self.cycle.length.get())
     }
 
     /// What is loaded at the begin of windows of this core, by partition.
@@ -204,7 +212,7 @@ impl Divided<'_> {
     /// loaded then.
     fn gaps(&self, partition: PartitionId, under_way: u64) -> Vec<Task> {
         let cycle = self.cycle.length.get();
-        let windows = self.of(partition);
+        let Windows { joined: windows, borders } = self.windows(partition);
         let every = |period: u64, length: u64| {
             let [period, length] = [period, length].map(|time| time.min(Ticks::LIMIT.get()));
             Task::new(length, period, period)
@@ -213,16 +221,51 @@ impl Divided<'_> {
         let Some((&first, &last)) = windows.first().zip(windows.last()) else {
             return vec![task(cycle)];
         };
+        // Where one window follows the other the core looks at its clock between them all the same.
+        let looks = (0..borders).map(|_| under_way).filter(|time| *time > 0).map(task);
         // Windows of one length at one distance are one window of a shorter cycle.
         if let Some(period) = distance(&windows, cycle) {
             let gap = (period - (first.1 - first.0)).saturating_add(under_way);
-            return if gap > 0 { vec![every(period, gap)] } else { Vec::new() };
+            return (gap > 0).then(|| every(period, gap)).into_iter().chain(looks).collect();
         }
         let within = windows.windows(2).map(|pair| pair[1].0 - pair[0].1);
-        let around = cycle - last.1 + first.0;
-        // Where one window follows the other the core looks at its clock between them all the same.
+        // The last one may reach into the next cycle, up to the first at most.
+        let around = cycle + first.0 - last.1;
         let gaps = within.chain([around]).map(|gap| gap.saturating_add(under_way));
-        gaps.filter(|gap| *gap > 0).map(task).collect()
+        gaps.filter(|gap| *gap > 0).map(task).chain(looks).collect()
+    }
+}
+
+/// The windows of a partition in a cycle, those that follow each other at once as one.
+struct Windows {
+    /// As begin and end, the first begin first. The last one may end beyond the cycle, where it goes on at its begin.
+    joined: Vec<(u64, u64)>,
+    /// So often in a cycle one was written as two.
+    borders: u64,
+}
+
+impl Windows {
+    /// Windows given as begin and end, in their order.
+    fn joined(windows: impl Iterator<Item = (u64, u64)>, cycle: u64) -> Self {
+        let (mut joined, mut borders): (Vec<(u64, u64)>, u64) = (Vec::new(), 0);
+        for window in windows {
+            match joined.last_mut().filter(|last| last.1 == window.0) {
+                Some(last) => {
+                    last.1 = window.1;
+                    borders += 1;
+                }
+                None => joined.push(window),
+            }
+        }
+        // One that is alone goes on at the cycle's end only where it fills the cycle, and is then no shorter.
+        if joined.len() > 1 && joined[0].0 == 0 && joined[joined.len() - 1].1 == cycle {
+            let first = joined.remove(0);
+            if let Some(last) = joined.last_mut() {
+                last.1 += first.1;
+            }
+            borders += 1;
+        }
+        Self { joined, borders }
     }
 }
 
@@ -298,4 +341,26 @@ fn uses(system: &System, task: usize, lock: usize) -> bool {
     member.sections.iter().any(|section| section.locks.contains(&lock))
         || member.semaphores.contains(&lock)
         || member.kept.contains(&lock)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn windows_that_follow_each_other_at_once_are_one() {
+        let of = |windows: &[(u64, u64)]| {
+            let Windows { joined, borders } = Windows::joined(windows.iter().copied(), 24);
+            (joined, borders)
+        };
+        assert_eq!(of(&[]), (vec![], 0));
+        assert_eq!(of(&[(0, 2), (4, 6)]), (vec![(0, 2), (4, 6)], 0));
+        assert_eq!(of(&[(0, 2), (2, 6)]), (vec![(0, 6)], 1));
+        // Across the end of the cycle, where they are of one length at one distance then.
+        assert_eq!(of(&[(0, 1), (7, 13), (19, 24)]), (vec![(7, 13), (19, 25)], 1));
+        assert_eq!(distance(&[(7, 13), (19, 25)], 24), Some(12));
+        // Those that fill the cycle begin with it.
+        assert_eq!(of(&[(0, 12), (12, 24)]), (vec![(0, 24)], 1));
+        assert_eq!(of(&[(0, 3), (3, 5), (20, 22), (22, 24)]), (vec![(20, 29)], 3));
+    }
 }

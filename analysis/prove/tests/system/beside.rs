@@ -76,3 +76,34 @@ fn an_access_of_another_partition_is_no_overrun() {
     assert!(proofs[0].is_some(), "it has a bound");
     assert_eq!(simulated(&experiment, &proofs), Ok(None));
 }
+
+/// A window that the end of the cycle cuts in two is one: a job that is released with it may take all of it. With a kernel that takes time
+/// it has less of it than of a whole one, for the core looks at its clock where the two meet.
+#[test]
+fn a_window_that_the_cycle_cuts_in_two_is_one() {
+    let bound = |overheads: &str, windows: &str, offset: u64, compute: u64| {
+        let experiment = experiment(&format!(
+            "name = \"cut\"\nplatform = \"ideal-8\"\nduration = \"100ms\"\n[scheduler]\npolicy = \"P-RM\"\noverheads = \"{overheads}\"\n\
+             [isolation.partitions]\np = [\"a\"]\nq = [\"b\"]\n\
+             [[isolation.cycle]]\ncore = 0\nlength = \"12ms\"\nwindows = [{windows}]\n\
+             [[task]]\nname = \"a\"\nclass = \"hard\"\ncore = 0\nperiod = \"12ms\"\noffset = \"{offset}ms\"\ndeadline = \"6ms\"\n\
+             work = [{{ compute = \"{compute}us\" }}]\n\
+             [[task]]\nname = \"b\"\nclass = \"soft\"\ncore = 0\nperiod = \"24ms\"\nwork = [{{ compute = \"3ms\" }}]\n"
+        ));
+        let proofs = proofs(&experiment);
+        assert_eq!(simulated(&experiment, &proofs), Ok(None));
+        proofs[0].as_ref().map(|proof| proof.bound.get())
+    };
+    let window = |partition: &str, begin: u64, length: u64| {
+        format!("{{ partition = \"{partition}\", begin = \"{begin}ms\", length = \"{length}ms\" }}")
+    };
+    let whole = window("p", 0, 6) + ", " + &window("q", 7, 3);
+    let cut = window("p", 0, 1) + ", " + &window("q", 2, 3) + ", " + &window("p", 7, 5);
+    assert_eq!(bound("free", &whole, 0, 6000), Some(6_000_000));
+    assert_eq!(bound("free", &cut, 7, 6000), Some(6_000_000));
+    // Released where the cycle begins, it is not released with its window.
+    assert_eq!(bound("free", &cut, 0, 6000), None);
+    let [one, two] =
+        [(&whole, 0), (&cut, 7)].map(|(windows, offset)| bound("epos-thesis", windows, offset, 5000));
+    assert!(one.is_some() && one < two, "{one:?} {two:?}");
+}

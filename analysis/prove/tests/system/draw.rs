@@ -177,6 +177,13 @@ pub(crate) fn released_with_windows(seed: u64) -> Experiment {
             begin += length;
         }
         let here = windows.len() as u64;
+        // Now and then the cycle begins within a window, which is then cut in two.
+        if dice.once_in(3) {
+            let later = 6 * UNIT * dice.between(1, 3);
+            for window in &mut windows {
+                window.begin = Duration::new((window.begin.get() + later) % cycle.get());
+            }
+        }
         partitions.extend((0..here).map(|_| Partition::default()));
         let at_home = |task: &usize| experiment.tasks[*task].core == Some(core);
         let at_home: Vec<usize> = (0..experiment.tasks.len()).filter(at_home).collect();
@@ -201,11 +208,25 @@ pub(crate) fn released_with_windows(seed: u64) -> Experiment {
             member.wcet = Some(span.most);
         }
         if !windows.is_empty() {
-            cycles.push(MajorCycle { core, length: cycle, windows });
+            cycles.push(MajorCycle { core, length: cycle, windows: cut(windows, cycle) });
         }
     }
     experiment.isolation.partitions = Partitions::new(partitions, cycles).ok();
     experiment
+}
+
+/// The windows in their order; one that reaches beyond the end of the cycle goes on at its begin.
+fn cut(windows: Vec<TimeWindow>, cycle: Duration) -> Vec<TimeWindow> {
+    let mut all = Vec::new();
+    for window in windows {
+        let now = window.length.min(cycle - window.begin);
+        all.push(TimeWindow { length: now, ..window });
+        if now < window.length {
+            all.push(TimeWindow { begin: Duration::ZERO, length: window.length - now, ..window });
+        }
+    }
+    all.sort_by_key(|window| window.begin);
+    all
 }
 
 /// The same with a scheduler that listens to counts that are written down, and without budgets.
