@@ -3,6 +3,7 @@
 //!
 //! ```text
 //!   proofs       drawn scenarios: no job responds later than was proved
+//!   windows      the same on cores whose time is divided, with what crosses the border of a window
 //!   memory       the same with memory work of all kinds below and beside
 //!   budgets      the same with bandwidth budgets, which what misses the caches uses up
 //!   everything   all that a scenario may say at once: a bound holds, or the refusal names why there is none
@@ -42,7 +43,7 @@ struct Campaign {
     aim: u64,
 }
 
-const CAMPAIGNS: [Campaign; 19] = [
+const CAMPAIGNS: [Campaign; 20] = [
     Campaign {
         name: "proofs",
         test: Some(("system", "no_job_exceeds_its_bound")),
@@ -56,6 +57,13 @@ const CAMPAIGNS: [Campaign; 19] = [
         variable: "SOLO_PROVE_SETS",
         batch: 500,
         aim: 10_000,
+    },
+    Campaign {
+        name: "windows",
+        test: Some(("system", "no_job_exceeds_its_bound_in_the_windows_of_its_partition")),
+        variable: "SOLO_PROVE_SETS",
+        batch: 3_000,
+        aim: 60_000,
     },
     Campaign {
         name: "budgets",

@@ -4,6 +4,7 @@
 //! `./x soak` looks on: `SOLO_PROVE_SETS` says how many seeds are drawn, `SOLO_FIRST_SEED` which is the first.
 
 mod beside;
+mod crossed;
 mod draw;
 mod everything;
 mod interference;
@@ -22,8 +23,10 @@ use solo_model::record::Record;
 use solo_model::units::{Duration, PerMille};
 use solo_model::{Experiment, Instant, TaskId};
 use solo_prove::Effort;
-use solo_prove::system::{Proof, System, TaskFinding};
+use solo_prove::system::{Judged, Open, Proof, System, TaskFinding};
+use solo_scenario::Platforms;
 use std::ops::ControlFlow;
+use std::path::Path;
 
 fn said(variable: &str) -> Option<u64> {
     std::env::var(variable).ok()?.parse().ok()
@@ -41,7 +44,10 @@ pub(crate) fn seeds(sets: u64) -> std::ops::Range<u64> {
 }
 
 pub(crate) fn proofs(experiment: &Experiment) -> Vec<Option<Proof>> {
-    let judged = System::of(experiment).judge(&mut Effort::steps(1 << 24));
+    proofs_of(System::of(experiment).judge(&mut Effort::steps(1 << 24)))
+}
+
+fn proofs_of(judged: Judged) -> Vec<Option<Proof>> {
     let proof = |outcome: TaskFinding| match outcome {
         TaskFinding::Proved(proof) => Some(proof),
         _ => None,
@@ -199,40 +205,111 @@ fn no_job_exceeds_its_bound_on_cores_of_several_kinds() {
     }
 }
 
-/// The same on cores whose time is divided among partitions.
+/// What the drawn scenarios of divided cores are made of, so that a generator that misses something is noticed.
+#[derive(Default, Debug)]
+struct Borders {
+    proved: u64,
+    /// Of tasks in windows.
+    divided: u64,
+    /// Of these, beside tasks in no partition of the same core; and beside such that use memory.
+    beside_free: u64,
+    beside_free_accesses: u64,
+    /// And beside a task of another partition that uses memory.
+    beside_accesses: u64,
+    /// Tasks in windows without a bound because of a lock.
+    locked: u64,
+    /// And tasks in windows with one, beside a lock that somebody in no partition takes.
+    beside_locks: u64,
+    refused: u64,
+}
+
+impl Borders {
+    fn add(&mut self, experiment: &Experiment, judged: &Judged) {
+        use solo_model::work::Step;
+        let partitions = experiment.isolation.partitions.clone().unwrap_or_default();
+        let home = |task: usize| partitions.of(TaskId(task as u32));
+        let divided = |task: usize| home(task).and_then(|home| partitions.core_of(home)).is_some();
+        for (at, task) in judged.tasks.iter().enumerate() {
+            let lock = matches!(task.outcome, TaskFinding::Open(Open::Lock { .. }));
+            self.locked += u64::from(lock && divided(at));
+            if !matches!(task.outcome, TaskFinding::Proved(_)) {
+                continue;
+            }
+            self.proved += 1;
+            if !divided(at) {
+                continue;
+            }
+            self.divided += 1;
+            let others = (0..judged.tasks.len()).filter(|&other| {
+                home(other) != home(at) && experiment.tasks[other].core == experiment.tasks[at].core
+            });
+            let [free, other]: [Vec<&solo_model::Task>; 2] = [true, false].map(|free| {
+                let of = others.clone().filter(|&other| home(other).is_none() == free);
+                of.map(|other| &experiment.tasks[other]).collect()
+            });
+            let uses = |task: &&solo_model::Task| task.work.touches_memory();
+            let takes = |task: &&solo_model::Task| {
+                task.work.steps.iter().any(|step| matches!(step, Step::Acquire(_)))
+            };
+            self.beside_free += u64::from(!free.is_empty());
+            self.beside_free_accesses += u64::from(free.iter().any(uses));
+            self.beside_accesses += u64::from(other.iter().any(uses));
+            self.beside_locks += u64::from(free.iter().any(takes));
+        }
+    }
+}
+
+/// One of the scenarios of divided cores: what crosses the border of a window once in ten times with accesses, three times without.
+fn of_divided(seed: u64) -> Experiment {
+    let crossed = |accesses: bool| {
+        let text = crossed::scenario(seed, accesses);
+        let found = solo_scenario::parse(&text, Path::new("crossed.toml"), &Platforms::builtin());
+        found.unwrap_or_else(|why| panic!("seed {seed}: {:?}\n{text}", why.problems().first())).base
+    };
+    match seed % 30 {
+        0 => crossed(true),
+        3 | 5 | 8 | 13 | 15 | 18 | 23 | 25 | 28 => crossed(false),
+        _ => draw::divided(seed),
+    }
+}
+
+/// The same on cores whose time is divided among partitions. `./x soak windows` looks on.
 #[test]
 fn no_job_exceeds_its_bound_in_the_windows_of_its_partition() {
     let sets = sets(3000);
-    let (mut proved, mut refused, mut divided) = (0, 0, 0);
+    let mut borders = Borders::default();
     for seed in seeds(sets) {
-        let experiment = draw::divided(seed);
-        let proofs = proofs(&experiment);
-        let partitions = experiment.isolation.partitions.clone().unwrap_or_default();
-        let home = |task: usize| partitions.of(TaskId(task as u32)).and_then(|at| partitions.core_of(at));
-        proved += proofs.iter().flatten().count() as u64;
+        let experiment = of_divided(seed);
+        let judged = System::of(&experiment).judge(&mut Effort::steps(1 << 24));
+        borders.add(&experiment, &judged);
+        let proofs = proofs_of(judged);
         if proofs.iter().all(Option::is_none) {
             continue;
         }
-        divided +=
-            (0..proofs.len()).filter(|&task| proofs[task].is_some() && home(task).is_some()).count() as u64;
         match simulated(&experiment, &proofs) {
             Ok(None) => {}
             Ok(Some(found)) => panic!("seed {seed}: {found}\n{}", told(&experiment)),
             Err(why) => {
                 println!("seed {seed}: {why}");
-                refused += 1;
+                borders.refused += 1;
             }
         }
-        if experiment.overheads == solo_model::overhead::OverheadTable::free() {
+        let memory = experiment.tasks.iter().any(|task| task.work.touches_memory());
+        if !memory && experiment.overheads == solo_model::overhead::OverheadTable::free() {
             let run = ideal::run(&experiment, &ideal::IdealOptions::default());
             let records = run.map(|run| run.records).unwrap_or_default();
             let found = records.iter().find_map(|record| against(&proofs, record));
             assert_eq!(found, None, "seed {seed}, on the ideal machine\n{}", told(&experiment));
         }
     }
-    println!("{proved} proved, {divided} of them in windows, {refused} refused");
+    println!("{borders:?}");
     if sets >= 1000 {
-        assert!(refused * 20 < sets && divided * 8 > sets, "{divided} {refused}");
+        let Borders {
+            divided, beside_free, beside_free_accesses, beside_accesses, locked, beside_locks, ..
+        } = borders;
+        assert!(borders.refused * 20 < sets && divided * 8 > sets && beside_free * 4 > sets, "{borders:?}");
+        assert!(locked * 4 > sets && beside_locks * 50 > sets, "{borders:?}");
+        assert!(beside_free_accesses * 100 > sets && beside_accesses * 100 > sets, "{borders:?}");
     }
 }
 
@@ -248,8 +325,9 @@ fn no_job_that_is_released_with_its_window_exceeds_its_bound() {
         let partitions = experiment.isolation.partitions.clone().unwrap_or_default();
         let window = |task: usize| {
             let home = partitions.of(TaskId(task as u32))?;
-            let mut all = partitions.cycles().iter().flat_map(|cycle| &cycle.windows);
-            all.find(|window| window.partition == home).map(|window| window.length)
+            let all = partitions.cycles().iter().flat_map(|cycle| &cycle.windows);
+            let own = all.filter(|window| window.partition == home);
+            own.map(|window| window.length).reduce(Duration::saturating_add)
         };
         let within = |task: usize| {
             proofs[task]
