@@ -55,20 +55,19 @@ fn drawn(seed: u64, divided: u64) -> String {
     if dice.once_in(divided) {
         let divided: Vec<(u64, &Vec<String>)> =
             (0..cores).zip(&members).filter(|(_, names)| names.len() > 1 && dice.once_in(2)).collect();
-        text += &windows(dice, &divided);
+        text += &windows(dice, &divided, false);
     }
     text
 }
 
-/// On each of these cores the first task has windows of its own.
-pub(crate) fn windows(dice: &mut Dice, divided: &[(u64, &Vec<String>)]) -> String {
+/// On each of these cores the first task has windows of its own, and now and then, where some may be `beside` windows, the last one none.
+pub(crate) fn windows(dice: &mut Dice, divided: &[(u64, &Vec<String>)], beside: bool) -> String {
     if divided.is_empty() {
         return String::new();
     }
     let mut text = "[isolation.partitions]\n".to_owned();
     for (core, names) in divided {
-        // Now and then the last is in no partition.
-        let end = if names.len() > 2 && dice.once_in(4) { names.len() - 1 } else { names.len() };
+        let end = if beside && names.len() > 2 && dice.once_in(4) { names.len() - 1 } else { names.len() };
         let _ = write!(text, "p{core} = [\"{}\"]\nq{core} = {:?}\n", names[0], &names[1..end]);
     }
     for (core, _) in divided {

@@ -316,7 +316,7 @@ fn isolation(text: &mut String, dice: &mut Dice, cores: &[u64], frame: &Frame) {
     if dice.once_in(2) {
         let divided = frame.members.iter().filter(|(_, names)| names.len() > 1 && !dice.once_in(3));
         let divided: Vec<_> = divided.map(|(core, names)| (*core, names)).collect();
-        *text += &windows(dice, &divided);
+        *text += &windows(dice, &divided, true);
         locked = divided.iter().filter_map(|(_, names)| names.first()).cloned().collect();
     }
     locked.retain(|name| name.starts_with('m'));
