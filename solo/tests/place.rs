@@ -88,6 +88,7 @@ fn what_makes_no_sense_is_refused_before_anything_happens() {
     wrong.push((vec![scenario, "--program", "a=true"], "a is no task of "));
     wrong.push((vec![scenario, "--", "true"], "a program without a name is no task of "));
     wrong.push((vec![scenario, "--program", "left=true"], "task `right` of "));
+    wrong.push((vec![scenario], "task `left` of "));
     wrong.push((
         vec![scenario, "--program", "left=true", "--pid", "left=1", "--program", "right=true"],
         "task `left` has two programs",
@@ -269,6 +270,35 @@ fn two_programs_that_wait_for_each_other_are_moved_together_by_the_policy_of_a_s
     assert!(moved >= 1, "{answer}");
     assert_eq!(tasks[0]["last_core"], tasks[1]["last_core"], "{answer}");
     assert_eq!((&tasks[0]["first_core"], &tasks[1]["first_core"]), (&0.into(), &1.into()));
+}
+
+/// Its tasks can be programs by themselves; those that the command line names take their place.
+#[test]
+fn a_scenario_names_the_programs_of_its_tasks() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = written(folder.path(), "yield");
+    let text = fs::read_to_string(&path).unwrap();
+    let (head, _) = text.split_once("[[task]]").unwrap();
+    let task = |name: &str, core: u16, says: &str| {
+        format!(
+            "[[task]]\nname = \"{name}\"\nclass = \"best-effort\"\ncore = {core}\ncommand = [\"./say\", \"{says}\"]\n"
+        )
+    };
+    fs::write(&path, format!("{head}{}{}", task("left", 0, "one"), task("right", 1, "two"))).unwrap();
+    let say = folder.path().join("say");
+    fs::write(&say, format!("#!/bin/sh\necho $1 >> {}\n", folder.path().join("said").display())).unwrap();
+    fs::set_permissions(&say, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let instead = format!("right=echo three >> {}", folder.path().join("said").display());
+    let words = [path.to_str().unwrap(), "-e", "context-switches", "--program", &instead, "-q"];
+    let output = place(folder.path(), &words).output().unwrap();
+    if output.status.code() == Some(3) {
+        return println!("skipped: solo place: {}", said(&output).trim());
+    }
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    let heard = fs::read_to_string(folder.path().join("said")).unwrap();
+    let mut heard: Vec<&str> = heard.lines().collect();
+    heard.sort_unstable();
+    assert_eq!(heard, ["one", "three"]);
 }
 
 #[test]

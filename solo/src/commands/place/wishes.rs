@@ -7,7 +7,7 @@ use crate::exit::Failure;
 use solo_guard::{Actuator, Group, Machine, Setting};
 use solo_model::listening::{MonitorKind, Observed, Reaction, Takes};
 use solo_model::text::Printable;
-use solo_model::{Bytes, CoreId, Duration, Experiment, Fixed, Listening, Platform, TaskClass};
+use solo_model::{Bytes, CoreId, Duration, Experiment, Fixed, Listening, Platform, Task, TaskClass};
 use solo_observe::{Expression, monitor};
 use solo_perf::cpus::online;
 use solo_perf::files::Host;
@@ -173,8 +173,7 @@ fn of_scenario(
     for task in &tasks {
         let mut own = programs.iter().filter(|program| program.name.as_deref() == Some(task.name.as_str()));
         let program = own.next();
-        let its_own = || task.work.command().map(|words| programs::of_scenario(words, path));
-        let Some(subject) = program.map(|program| program.subject.clone()).or_else(its_own) else {
+        let Some(subject) = subject(program, task, path) else {
             return usage(format!(
                 "task `{}` of {named} has no program: --program '{0}=COMMAND' or --pid {0}=PID",
                 Printable(&task.name)
@@ -183,8 +182,7 @@ fn of_scenario(
         if own.next().is_some() {
             return usage(format!("task `{}` has two programs", Printable(&task.name)));
         }
-        let cpu = program.and_then(|program| program.cpu);
-        let core = cpu.map(CoreId).or(task.core).unwrap_or(CoreId(0));
+        let core = program.and_then(|own| own.cpu).map(CoreId).or(task.core).unwrap_or(CoreId(0));
         placed.push(PlacedTask { name: task.name.clone(), class: task.class, core });
         subjects.push(subject);
     }
@@ -197,6 +195,12 @@ fn of_scenario(
         ));
     }
     Ok((Placing { listening, platform, tasks: placed }, subjects, doubts))
+}
+
+/// The program of a task: that of the command line, or the one that the scenario at `path` says it is.
+fn subject(program: Option<&Named>, task: &Task, path: &Path) -> Option<Subject> {
+    let its_own = || task.work.command().map(|words| programs::of_scenario(words, path));
+    program.map(|program| program.subject.clone()).or_else(its_own)
 }
 
 impl Named {
