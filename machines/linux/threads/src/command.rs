@@ -64,8 +64,7 @@ pub(crate) struct Commands<'r> {
     /// By task.
     programs: Vec<Option<Program<'r>>>,
     keeper: Keeper,
-    /// What threads have that start programs and wait for them: above all programs, so that a program that keeps its CPU keeps nobody from
-    /// ending it.
+    /// What threads have that wait for programs: above all programs, so that a program that keeps its CPU keeps nobody from ending it.
     highest: i32,
     /// Held while a group is ended whose number may be another's soon, for a few system calls; who waits for it lends its priority.
     ending: sync::Mutex,
@@ -130,13 +129,12 @@ impl<'r> Commands<'r> {
         let Some(Some(program)) = self.programs.get(task.index()) else { return Ok(None) };
         // Who ends all of them looks until none is active.
         self.active.fetch_add(1, Ordering::SeqCst);
-        let (raised, own) = match scheduling {
-            Scheduling::Fifo(priority) => (true, Some((libc::SCHED_FIFO, priority))),
-            Scheduling::RoundRobin(priority) => (true, Some((libc::SCHED_RR, priority))),
-            Scheduling::Other | Scheduling::Ranked | Scheduling::Deadline { .. } => (false, None),
+        let own = match scheduling {
+            Scheduling::Fifo(priority) => Some((libc::SCHED_FIFO, priority)),
+            Scheduling::RoundRobin(priority) => Some((libc::SCHED_RR, priority)),
+            Scheduling::Other | Scheduling::Ranked | Scheduling::Deadline { .. } => None,
         };
-        let raise = || if raised { sched::fifo(self.highest) } else { Ok(()) };
-        let came = raise().and_then(|()| self.one(task, program, own));
+        let came = self.one(task, program, own.is_some());
         let lowered = own.map_or(Ok(()), |(policy, priority)| sched::scheduler(policy, priority));
         let done = came.and_then(|process| lowered.map(|()| process)).and_then(|process| {
             let Some(process) = process else { return Ok(None) };
@@ -147,35 +145,32 @@ impl<'r> Commands<'r> {
     }
 
     /// Starts a program and waits until it has ended; it keeps its number.
-    fn one(
-        &self,
-        task: TaskId,
-        program: &Program<'_>,
-        own: Option<(libc::c_int, i32)>,
-    ) -> io::Result<Option<libc::pid_t>> {
+    fn one(&self, task: TaskId, program: &Program<'_>, real_time: bool) -> io::Result<Option<libc::pid_t>> {
         if self.closed.load(Ordering::SeqCst) {
             return Ok(None);
         }
         // It is waited for by its number.
-        let number = self.command(program, own)?.spawn()?.id();
+        let number = self.command(program, real_time)?.spawn()?.id();
         self.keeper.begins(task.index(), number);
         let process = number as libc::pid_t;
         until_ended(process)?;
         Ok(Some(process))
     }
 
-    fn command(&self, program: &Program<'_>, own: Option<(libc::c_int, i32)>) -> io::Result<Command> {
+    /// The process that is to be the program. It is made at the priority of its task, which it keeps; before it is the program it raises the thread that
+    /// waits for it: from then on that is more urgent than a program that never gives its CPU away.
+    fn command(&self, program: &Program<'_>, real_time: bool) -> io::Result<Command> {
         let mut command = Command::new(&program.file);
         command.arg0(&program.words[0]).args(&program.words[1..]).current_dir(self.folder);
         // What this process says on its output is its own.
         command.stdin(Stdio::null()).stdout(File::from(io::stderr().as_fd().try_clone_to_owned()?));
         command.process_group(0);
-        let parent = std::process::id();
+        let (parent, thread, highest) = (std::process::id(), sched::thread(), self.highest);
         // SAFETY: system calls only.
         unsafe {
             command.pre_exec(move || {
-                if let Some((policy, priority)) = own {
-                    sched::scheduler(policy, priority)?;
+                if real_time {
+                    sched::fifo_of(thread, highest)?;
                 }
                 if libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) != 0 {
                     return Err(io::Error::last_os_error());

@@ -130,7 +130,7 @@ pub fn other() -> io::Result<()> {
 
 /// Asks the kernel itself: the C library of static programs refuses, because POSIX means the process and Linux the thread. The
 /// kernel's `sched_param` is a priority and nothing else.
-/// Puts the calling thread, or what a process is before it executes its program, under a policy of real-time priorities.
+/// Puts the calling thread under a policy of real-time priorities.
 pub(crate) fn scheduler(policy: libc::c_int, priority: libc::c_int) -> io::Result<()> {
     // Zero is who asks.
     scheduler_of(0, policy, priority)
