@@ -2,14 +2,14 @@
 
 use crate::Verdict;
 use crate::guard::{
-    GATES, Guarding, OCCUPIER, answer_in, free_rate, guard, guard_of_program, on_one_cpu, rate, state,
+    GATES, Guarding, OCCUPIER, answer_in, free_rate, guard, guard_of_program, on_one_cpu, rate_without, state,
 };
 use crate::ranks;
 use rustix::process::Signal;
 use rustix::time::{ClockId, Timespec, clock_gettime, clock_settime};
 use std::fs;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Page faults in 20 ms, and so a second.
 const BUDGET: u64 = 64;
@@ -19,20 +19,21 @@ const A_SECOND: u64 = BUDGET * 50;
 const BEYOND: u64 = 2;
 const BEYOND_ASLEEP: u64 = 6;
 
-/// Runs a guard of a program that causes page faults for three seconds, and does something meanwhile.
+/// Runs a guard of a program that causes page faults for three seconds, and does something meanwhile that says for how much of that time nobody
+/// could run. The page faults in each second of the rest, and the guard's answer.
 fn held_while(
     mut command: std::process::Command,
-    meanwhile: impl FnOnce() -> Result<(), String>,
+    meanwhile: impl FnOnce() -> Result<Duration, String>,
 ) -> Result<(u64, serde_json::Value), String> {
     command.args(["--json", "--", "/init", "faults", "1", "3000"]);
     let guarding = Guarding::start(command)?;
     let done = meanwhile();
     let (status, said) = guarding.end()?;
-    done?;
+    let frozen = done?;
     if status.code().is_none_or(|code| code > 1) {
         return Err(format!("{:?}: {said}", status.code()));
     }
-    Ok((rate(&said)?, answer_in(&said)?))
+    Ok((rate_without(&said, frozen)?, answer_in(&said)?))
 }
 
 /// What a program used under a guard, and that the guard was whole.
@@ -72,15 +73,17 @@ fn while_the_clock_is_set<T>(work: impl FnOnce() -> T) -> Result<T, String> {
 pub(crate) fn clock() -> Verdict {
     let mut lines = Vec::new();
     for back_end in [GATES, OCCUPIER] {
-        let held = while_the_clock_is_set(|| held_while(guard(BUDGET, "20ms", &back_end), || Ok(())))??;
+        let held =
+            while_the_clock_is_set(|| held_while(guard(BUDGET, "20ms", &back_end), || Ok(Duration::ZERO)))??;
         lines.push(judged(back_end[1], BEYOND, &held)?);
     }
     lines.push(while_the_clock_is_set(|| ranks::repeated("P-EDF"))??);
     Ok(lines.join("; "))
 }
 
-/// Sleeps for so many seconds of the real-time clock, whose alarm wakes the machine.
-fn suspend(seconds: u64) -> Result<(), String> {
+/// Sleeps for so many seconds of the real-time clock, whose alarm wakes the machine. For how long nobody could run though the monotonic clock went on: devices
+/// are stopped before the sleep and started after it, which takes this emulator up to some seconds.
+fn suspend(seconds: u64) -> Result<Duration, String> {
     let failed = |what: &'static str| move |error: std::io::Error| format!("{what}: {error}");
     let alarm = "/sys/class/rtc/rtc0/wakealarm";
     let slept = || clock_gettime(ClockId::Boottime).tv_sec - clock_gettime(ClockId::Monotonic).tv_sec;
@@ -88,9 +91,11 @@ fn suspend(seconds: u64) -> Result<(), String> {
     fs::write(alarm, "0").map_err(failed(alarm))?;
     fs::write(alarm, format!("+{seconds}")).map_err(failed(alarm))?;
     fs::write("/sys/power/mem_sleep", "deep").map_err(failed("/sys/power/mem_sleep"))?;
+    let began = Instant::now();
     fs::write("/sys/power/state", "mem").map_err(failed("/sys/power/state"))?;
+    let frozen = began.elapsed();
     let slept = slept() - before;
-    if slept < seconds.cast_signed() - 2 { Err(format!("it slept for {slept} s only")) } else { Ok(()) }
+    if slept < seconds.cast_signed() - 2 { Err(format!("it slept for {slept} s only")) } else { Ok(frozen) }
 }
 
 /// Longer than any watchdog waits. Occupiers and groups hold their budgets before and after; gates are gone, and their guard says so.
@@ -111,7 +116,7 @@ pub(crate) fn suspended() -> Verdict {
 }
 
 /// The kernel ends every scheduler when a CPU goes offline that has nothing to say to that. The guard says so, and ends.
-fn thrown_out(asleep: impl FnOnce() -> Result<(), String>) -> Result<String, String> {
+fn thrown_out(asleep: impl FnOnce() -> Result<Duration, String>) -> Result<String, String> {
     let hog = ["--", "/init", "faults", "1", "600000"];
     let guarding = Guarding::start(guard(BUDGET, "20ms", &[&GATES[..], &hog].concat()))?;
     asleep()?;

@@ -133,8 +133,14 @@ pub(crate) fn free_rate(milliseconds: u64) -> Result<u64, String> {
 
 /// Page faults a second in what `faults` said.
 pub(crate) fn rate(text: &str) -> Result<u64, String> {
+    rate_without(text, Duration::ZERO)
+}
+
+/// The same in each second of its time but for so much of it.
+pub(crate) fn rate_without(text: &str, frozen: Duration) -> Result<u64, String> {
     let (count, us) = (after(text, "faults"), after(text, "us"));
-    let rate = || Some(count? * 1_000_000 / us?.max(1));
+    let frozen = u64::try_from(frozen.as_micros()).unwrap_or(u64::MAX);
+    let rate = || Some(count? * 1_000_000 / us?.saturating_sub(frozen).max(1));
     rate().ok_or_else(|| format!("no count: {text}"))
 }
 
