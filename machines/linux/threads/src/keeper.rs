@@ -1,6 +1,7 @@
 //! Nothing of a program stays behind, whatever becomes of who started it: a process that waits for that, and ends them.
 #![allow(unsafe_code)]
 
+use crate::sched;
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, RawFd};
@@ -126,8 +127,7 @@ unsafe fn keep(groups: &[AtomicI32], dead: RawFd, alive: RawFd) -> ! {
         libc::sigprocmask(libc::SIG_BLOCK, &raw const signals, std::ptr::null_mut());
         libc::prctl(libc::PR_SET_NAME, c"keeper".as_ptr());
         // More urgent than whom it has to end, where that is allowed.
-        let urgent = libc::sched_param { sched_priority: libc::sched_get_priority_max(libc::SCHED_FIFO) };
-        libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const urgent);
+        let _ = sched::scheduler(libc::SCHED_FIFO, libc::sched_get_priority_max(libc::SCHED_FIFO));
         let mut byte = 0_u8;
         loop {
             let got = libc::read(dead, (&raw mut byte).cast(), 1);
