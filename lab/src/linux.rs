@@ -8,11 +8,11 @@ use solo_model::{Duration, EventId, Experiment, TaskClass, TaskId};
 use solo_report::run::{CarriedOut, Repeated, Tier};
 use solo_report::{CoreReport, EndReason, FinishedRun, Manifest, Report, RunEnd, RunWriter, Shortfalls};
 use solo_store::Folder;
-pub use solo_threads::Counted;
 use solo_threads::Failed;
 use solo_threads::hosted;
 use solo_threads::hosted::Carried;
 use solo_threads::{Changes, Compared, Host, Options, Ran, Under};
+pub use solo_threads::{Counted, path_in};
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 

@@ -45,6 +45,8 @@ fn main() -> ExitCode {
     interrupt::install();
     // Where it fails, a limit of file sizes ends the program as before.
     let _ = solo_watch::limits::full_files_are_errors();
+    // Where it fails, programs are waited for as whoever started this one has left it.
+    let _ = solo_watch::limits::children_are_waited_for();
     if cli.command.only_reads() {
         interrupt::end_at_once();
     }

@@ -26,7 +26,9 @@ pub fn admit(experiment: &Experiment, host: &Host) -> Result<(), ThreadsLack> {
 /// The same where a plane schedules hard and soft tasks, which raises who holds locks so.
 pub(crate) fn admit_ranked(experiment: &Experiment, host: &Host, raises: Raises) -> Result<(), ThreadsLack> {
     plain(experiment)?;
-    of_best_effort(experiment, "its rank would be its thread's and not that of the process")?;
+    if let Some(task) = urgent_program(experiment) {
+        return Err(ThreadsLack::RankedCommand { task });
+    }
     plane::admit(experiment, raises)?;
     ceilings(experiment)?;
     room(experiment, host)?;
@@ -37,7 +39,9 @@ pub(crate) fn admit_ranked(experiment: &Experiment, host: &Host, raises: Raises)
 /// The same under SCHED_DEADLINE: how each task is scheduled.
 pub(crate) fn admit_deadline(experiment: &Experiment, host: &Host) -> Result<Vec<Scheduling>, ThreadsLack> {
     plain(experiment)?;
-    of_best_effort(experiment, "a thread under SCHED_DEADLINE starts no processes")?;
+    if let Some(task) = urgent_program(experiment) {
+        return Err(ThreadsLack::ReservedCommand { task });
+    }
     if experiment.policy.criterion.facts().theory != Theory::Edf {
         return Err(ThreadsLack::NoDeadlines(experiment.policy.criterion));
     }
@@ -71,14 +75,11 @@ pub(crate) fn admit_hosted(experiment: &Experiment, host: &Host) -> Result<Caps,
     Ok(caps)
 }
 
-/// Programs are of best effort.
-fn of_best_effort(experiment: &Experiment, why: &'static str) -> Result<(), ThreadsLack> {
+/// The first task that is a program and not of best effort.
+fn urgent_program(experiment: &Experiment) -> Option<String> {
     let urgent =
         |task: &&solo_model::Task| task.class != TaskClass::BestEffort && task.work.command().is_some();
-    match experiment.tasks.iter().find(urgent) {
-        Some(task) => Err(ThreadsLack::Command { task: task.name.clone(), why }),
-        None => Ok(()),
-    }
+    experiment.tasks.iter().find(urgent).map(|task| task.name.clone())
 }
 
 /// What threads have nothing for.

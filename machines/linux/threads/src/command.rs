@@ -62,7 +62,7 @@ impl Used {
 pub(crate) struct Commands<'r> {
     folder: &'r Path,
     /// By task.
-    programs: Vec<Option<Program<'r>>>,
+    executables: Vec<Option<Executable<'r>>>,
     keeper: Keeper,
     /// What threads have that wait for programs: above all programs, so that a program that keeps its CPU keeps nobody from ending it.
     highest: i32,
@@ -72,10 +72,20 @@ pub(crate) struct Commands<'r> {
     active: AtomicUsize,
     /// Nobody begins any more.
     closed: AtomicBool,
-    failed: Mutex<Vec<Option<Failed>>>,
+    /// By task.
+    ends: Mutex<Vec<Ends>>,
 }
 
-struct Program<'r> {
+/// How programs of a task have ended by themselves.
+#[derive(Clone, Copy, Default)]
+struct Ends {
+    count: u64,
+    failed: u64,
+    first_failed: Option<(JobIndex, ExitStatus)>,
+}
+
+/// What is started.
+struct Executable<'r> {
     file: PathBuf,
     words: &'r [String],
 }
@@ -90,29 +100,28 @@ impl<'r> Commands<'r> {
         folder: &'r Path,
         highest: i32,
     ) -> Result<Option<Self>, Refusal> {
-        let program = |task: &'r solo_model::Task| {
+        let executable = |task: &'r solo_model::Task| {
             let Some(words) = task.work.command() else { return Ok(None) };
-            let found = find(words.first().map_or("", String::as_str), folder);
-            let file = found.map_err(|why| {
-                let (task, program) = (task.name.clone(), words.first().cloned().unwrap_or_default());
-                Refusal::Lacks(ThreadsLack::NoProgram { task, program, why })
+            let program = words.first().cloned().unwrap_or_default();
+            let file = find(&program, folder).map_err(|error| {
+                Refusal::Lacks(ThreadsLack::NoProgram { task: task.name.clone(), program, why: error.kind() })
             })?;
-            Ok(Some(Program { file, words }))
+            Ok(Some(Executable { file, words }))
         };
-        let programs = experiment.tasks.iter().map(program).collect::<Result<Vec<_>, Refusal>>()?;
-        if programs.iter().all(Option::is_none) {
+        let executables = experiment.tasks.iter().map(executable).collect::<Result<Vec<_>, Refusal>>()?;
+        if executables.iter().all(Option::is_none) {
             return Ok(None);
         }
-        let keeper = Keeper::start(programs.len()).map_err(Refusal::Keeper)?;
+        let keeper = Keeper::start(executables.len()).map_err(Refusal::Keeper)?;
         let ending = sync::Mutex::new(true).map_err(Refusal::Keeper)?;
-        let failed = Mutex::new(vec![None; programs.len()]);
+        let ends = Mutex::new(vec![Ends::default(); executables.len()]);
         let (active, closed) = (AtomicUsize::new(0), AtomicBool::new(false));
-        Ok(Some(Self { folder, programs, keeper, highest, ending, active, closed, failed }))
+        Ok(Some(Self { folder, executables, keeper, highest, ending, active, closed, ends }))
     }
 
     /// True where jobs of the task are programs.
     pub(crate) fn is_one(&self, task: TaskId) -> bool {
-        self.programs.get(task.index()).is_some_and(Option::is_some)
+        self.executables.get(task.index()).is_some_and(Option::is_some)
     }
 
     /// A job, by the calling thread, which is scheduled like this: starts the program and waits until it has ended. Nothing where the run was over
@@ -126,7 +135,7 @@ impl<'r> Commands<'r> {
         job: JobIndex,
         scheduling: Scheduling,
     ) -> io::Result<Option<Used>> {
-        let Some(Some(program)) = self.programs.get(task.index()) else { return Ok(None) };
+        let Some(Some(executable)) = self.executables.get(task.index()) else { return Ok(None) };
         // Who ends all of them looks until none is active.
         self.active.fetch_add(1, Ordering::SeqCst);
         let own = match scheduling {
@@ -134,7 +143,7 @@ impl<'r> Commands<'r> {
             Scheduling::RoundRobin(priority) => Some((libc::SCHED_RR, priority)),
             Scheduling::Other | Scheduling::Ranked | Scheduling::Deadline { .. } => None,
         };
-        let came = self.one(task, program, own.is_some());
+        let came = self.start_and_wait(task, executable, own.is_some());
         let lowered = own.map_or(Ok(()), |(policy, priority)| sched::scheduler(policy, priority));
         let done = came.and_then(|process| lowered.map(|()| process)).and_then(|process| {
             let Some(process) = process else { return Ok(None) };
@@ -145,12 +154,17 @@ impl<'r> Commands<'r> {
     }
 
     /// Starts a program and waits until it has ended; it keeps its number.
-    fn one(&self, task: TaskId, program: &Program<'_>, real_time: bool) -> io::Result<Option<libc::pid_t>> {
+    fn start_and_wait(
+        &self,
+        task: TaskId,
+        executable: &Executable<'_>,
+        real_time: bool,
+    ) -> io::Result<Option<libc::pid_t>> {
         if self.closed.load(Ordering::SeqCst) {
             return Ok(None);
         }
         // It is waited for by its number.
-        let number = self.command(program, real_time)?.spawn()?.id();
+        let number = self.command(executable, real_time)?.spawn()?.id();
         self.keeper.begins(task.index(), number);
         let process = number as libc::pid_t;
         until_ended(process)?;
@@ -159,9 +173,9 @@ impl<'r> Commands<'r> {
 
     /// The process that is to be the program. It is made at the priority of its task, which it keeps; before it is the program it raises the thread that
     /// waits for it: from then on that is more urgent than a program that never gives its CPU away.
-    fn command(&self, program: &Program<'_>, real_time: bool) -> io::Result<Command> {
-        let mut command = Command::new(&program.file);
-        command.arg0(&program.words[0]).args(&program.words[1..]).current_dir(self.folder);
+    fn command(&self, executable: &Executable<'_>, real_time: bool) -> io::Result<Command> {
+        let mut command = Command::new(&executable.file);
+        command.arg0(&executable.words[0]).args(&executable.words[1..]).current_dir(self.folder);
         // What this process says on its output is its own.
         command.stdin(Stdio::null()).stdout(File::from(io::stderr().as_fd().try_clone_to_owned()?));
         command.process_group(0);
@@ -191,7 +205,7 @@ impl<'r> Commands<'r> {
         let collected = self.while_ending(|| {
             signal(process, libc::SIGKILL);
             self.keeper.ended(task.index());
-            collect(process)
+            waited_for(process)
         });
         let (how, used) = collected?;
         reap(process);
@@ -210,7 +224,7 @@ impl<'r> Commands<'r> {
         while self.active.load(Ordering::SeqCst) > 0 {
             let is_late = began.elapsed() >= GRACE;
             self.while_ending(|| {
-                for group in (0..self.programs.len()).filter_map(|task| self.keeper.group(task)) {
+                for group in (0..self.executables.len()).filter_map(|task| self.keeper.group(task)) {
                     if is_late {
                         signal(group, libc::SIGKILL);
                     } else if asked.insert(group) {
@@ -232,22 +246,23 @@ impl<'r> Commands<'r> {
         came
     }
 
-    /// Of how many tasks not all programs succeeded, and what became of them.
+    /// The tasks of which not all programs succeeded.
     pub(crate) fn failed(&self) -> Vec<Failed> {
-        let failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
-        failed.iter().flatten().filter(|failed| failed.failed > 0).copied().collect()
+        let ends = self.ends.lock().unwrap_or_else(PoisonError::into_inner);
+        let failed = |(task, ends): (u32, &Ends)| {
+            let (first, how) = ends.first_failed?;
+            Some(Failed { task: TaskId(task), ended: ends.count, failed: ends.failed, first, how })
+        };
+        (0..).zip(ends.iter()).filter_map(failed).collect()
     }
 
     fn note(&self, task: TaskId, job: JobIndex, how: ExitStatus) {
-        let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(own) = failed.get_mut(task.index()) else { return };
-        let own = own.get_or_insert(Failed { task, ended: 0, failed: 0, first: job, how });
-        own.ended += 1;
+        let mut ends = self.ends.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(own) = ends.get_mut(task.index()) else { return };
+        own.count += 1;
         if !how.success() {
-            if own.failed == 0 {
-                (own.first, own.how) = (job, how);
-            }
             own.failed += 1;
+            own.first_failed.get_or_insert((job, how));
         }
     }
 }
@@ -260,39 +275,41 @@ pub(crate) enum Refusal {
     Keeper(io::Error),
 }
 
-/// The file of a program: as a shell finds it, but that a path is one from the folder.
+/// Where the file of a program is that is named by a path: it begins in the folder of the scenario that names it. None for a mere name, which is looked for
+/// in `PATH`.
+pub fn path_in(folder: &Path, program: &str) -> Option<PathBuf> {
+    program.contains('/').then(|| folder.join(program))
+}
+
+/// The file of a program, as a shell finds it but for paths.
 ///
 /// # Errors
-/// What the system says of it.
-fn find(program: &str, folder: &Path) -> Result<PathBuf, String> {
-    let runs = |file: &Path| -> io::Result<()> {
-        let kind = std::fs::metadata(file)?;
-        if kind.is_dir() {
+/// What the system says of it; that it is not found, where it is in no folder of `PATH`.
+fn find(program: &str, folder: &Path) -> io::Result<PathBuf> {
+    let runs = |file: PathBuf| -> io::Result<PathBuf> {
+        if std::fs::metadata(&file)?.is_dir() {
             return Err(io::Error::from_raw_os_error(libc::EISDIR));
         }
         let name = std::ffi::CString::new(file.as_os_str().as_encoded_bytes())?;
         // SAFETY: the name ends in a zero, and is valid for the call.
         match unsafe { libc::access(name.as_ptr(), libc::X_OK) } {
-            0 => Ok(()),
+            0 => Ok(file),
             _ => Err(io::Error::last_os_error()),
         }
     };
-    let words = |error: io::Error| solo_model::text::Unnumbered(&error).to_string();
-    if program.contains('/') {
-        let file = std::path::absolute(folder.join(program)).map_err(words)?;
-        return runs(&file).map(|()| file).map_err(words);
+    if let Some(file) = path_in(folder, program) {
+        return runs(std::path::absolute(file)?);
     }
     let path = std::env::var_os("PATH").unwrap_or_else(|| "/usr/bin:/bin".into());
-    let mut refused = None;
-    for place in std::env::split_paths(&path) {
-        let file = if place.is_absolute() { place.join(program) } else { continue };
-        match runs(&file) {
-            Ok(()) => return Ok(file),
+    let mut refused = io::Error::from_raw_os_error(libc::ENOENT);
+    for place in std::env::split_paths(&path).filter(|place| place.is_absolute()) {
+        match runs(place.join(program)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => drop(refused.get_or_insert(error)),
+            Err(error) => refused = error,
+            found => return found,
         }
     }
-    Err(refused.map_or_else(|| "it is in no folder of PATH".to_owned(), words))
+    Err(refused)
 }
 
 /// Waits until a process has ended, which keeps its number.
@@ -314,7 +331,7 @@ fn until_ended(process: libc::pid_t) -> io::Result<()> {
 }
 
 /// How a process that has ended did so, and what it used of CPUs with all that it had waited for.
-fn collect(process: libc::pid_t) -> io::Result<(ExitStatus, Used)> {
+fn waited_for(process: libc::pid_t) -> io::Result<(ExitStatus, Used)> {
     let mut status = 0;
     // SAFETY: the kernel fills in both.
     let (got, usage) = unsafe {

@@ -19,7 +19,7 @@ use crate::sched;
 use crate::task::{Actor, NOT_YET, Shared};
 use crate::timeline::{self, Followed};
 use solo_model::text::Unnumbered;
-use solo_model::work::{Buffer, Work};
+use solo_model::work::Buffer;
 use solo_model::{Bytes, CoreId, Experiment, Instant, Record, TaskId};
 use solo_perf::switches::Switches;
 use solo_workload::{Program, WorkError};
@@ -127,13 +127,13 @@ pub fn run(
     options: Options<'_>,
     cancelled: &(dyn Fn() -> bool + Sync),
 ) -> Result<Ran, ThreadsError> {
-    run_roles(experiment, host, options, Roles::Programs(programs(experiment)?), cancelled)
+    run_roles(experiment, host, options, Roles::OfTasks, cancelled)
 }
 
 /// What threads do.
 pub(crate) enum Roles<'e> {
-    /// The steps of their tasks.
-    Programs(Vec<Program>),
+    /// The steps of their tasks, or the commands that these are.
+    OfTasks,
     /// Bodies of a program's; those that end early say why.
     Bodies(Vec<Body>, &'e Mutex<Vec<Ended>>),
 }
@@ -146,16 +146,20 @@ enum Role<'e> {
 }
 
 impl<'e> Roles<'e> {
-    fn each(self, commands: Option<&'e Commands<'e>>) -> Vec<Role<'e>> {
-        let steps_or_command = |(task, program): (usize, Program)| match commands
-            .filter(|commands| commands.is_one(TaskId(task as u32)))
-        {
-            Some(commands) => Role::Commands(commands),
-            None => Role::Steps(program),
+    fn each(
+        self,
+        experiment: &Experiment,
+        commands: Option<&'e Commands<'e>>,
+    ) -> Result<Vec<Role<'e>>, ThreadsError> {
+        let own = |task| match commands.filter(|commands| commands.is_one(task)) {
+            Some(commands) => Ok(Role::Commands(commands)),
+            None => program(experiment, task).map(Role::Steps),
         };
         match self {
-            Self::Programs(programs) => programs.into_iter().enumerate().map(steps_or_command).collect(),
-            Self::Bodies(bodies, ended) => bodies.into_iter().map(|body| Role::Body(body, ended)).collect(),
+            Self::OfTasks => (0..experiment.tasks.len()).map(|task| own(TaskId(task as u32))).collect(),
+            Self::Bodies(bodies, ended) => {
+                Ok(bodies.into_iter().map(|body| Role::Body(body, ended)).collect())
+            }
         }
     }
 }
@@ -190,6 +194,7 @@ pub(crate) fn run_roles(
             ThreadsError::Refused { what: "a process that watches over programs", error }
         }
     })?;
+    let roles = roles.each(experiment, commands.as_ref())?;
     let memory = Memory::new(&experiment.buffers);
     let goal = experiment.end.goal(&experiment.tasks);
     let shared = Shared {
@@ -218,7 +223,7 @@ pub(crate) fn run_roles(
         latest: goal.latest.map(|latest| Instant::new(latest.get())),
         highest: host.priorities.1,
     };
-    let played = cast.play(roles.each(commands.as_ref()), &scheduling, cancelled);
+    let played = cast.play(roles, &scheduling, cancelled);
     sched::release_memory();
     let Played { journals, followed, no_switches, cut_off } = played?;
     let end = Instant::new(shared.end.load(Ordering::Acquire));
@@ -229,16 +234,11 @@ pub(crate) fn run_roles(
     Ok(Ran { records, began, end, cut_off, cpus: cores.pairs().to_vec(), no_switches, multiplexed, failed })
 }
 
-pub(crate) fn programs(experiment: &Experiment) -> Result<Vec<Program>, ThreadsError> {
-    let buffers: &[Buffer] = &experiment.buffers;
-    let nothing = Work::default();
-    let one = |(index, task): (usize, &solo_model::Task)| {
-        // What a program of the host's does is not in steps.
-        let work = if task.work.command().is_some() { &nothing } else { &task.work };
-        Program::new(work, TaskId(index as u32), buffers, LINE, experiment.seed, &[])
-            .map_err(|error| ThreadsError::Work { task: task.name.clone(), error })
-    };
-    experiment.tasks.iter().enumerate().map(one).collect()
+/// What a task's thread performs.
+pub(crate) fn program(experiment: &Experiment, task: TaskId) -> Result<Program, ThreadsError> {
+    let (own, buffers): (_, &[Buffer]) = (&experiment.tasks[task.index()], &experiment.buffers);
+    Program::new(&own.work, task, buffers, LINE, experiment.seed, &[])
+        .map_err(|error| ThreadsError::Work { task: own.name.clone(), error })
 }
 
 /// All that threads and coordinator share.
@@ -416,6 +416,8 @@ impl Cast<'_> {
         self.shared.commands.iter().for_each(|commands| commands.end());
         // Threads on their way to their end still switch; what comes after the end is left out.
         drain(&mut switches, &mut watched.followed);
+        // Those of several CPUs came one CPU after the other.
+        watched.followed.iter_mut().for_each(|own| own.switches.sort_by_key(|switch| switch.time));
         watched
     }
 
@@ -451,9 +453,6 @@ impl Cast<'_> {
 fn drain(switches: &mut [Vec<Switches>], followed: &mut [Followed]) {
     for (own, followed) in switches.iter_mut().zip(followed) {
         own.iter_mut().for_each(|own| own.drain(|switch| followed.switches.push(switch)));
-        if own.len() > 1 {
-            followed.switches.sort_by_key(|switch| switch.time);
-        }
         followed.lost = own.iter().map(Switches::lost).sum();
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::NoFifo;
 use solo_model::{Bytes, Criterion, Duration};
+use std::io::ErrorKind;
 
 /// What threads of stock Linux can't do of what an experiment needs.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -94,25 +95,33 @@ pub enum ThreadsLack {
         /// The lock.
         lock: String,
     },
-    /// A program that no more urgent one can be, for only SCHED_FIFO's and SCHED_RR's priorities are a program's as they are a thread's.
-    #[error(
-        "`{task}` is a program (`command`), and {why}; under SCHED_FIFO, which is the default, it can be hard or soft, and everywhere of best effort"
-    )]
-    Command {
+    /// A program that is hard or soft where threads have ranks: its rank would be its thread's and not that of the process.
+    #[error("`{task}` is a program (`command`), whose process has no rank{}", Self::OF_BEST_EFFORT)]
+    RankedCommand {
         /// The task.
         task: String,
-        /// What keeps it from being scheduled so.
-        why: &'static str,
     },
-    /// A program that is not there.
-    #[error("`{task}` is the program `{program}`, which can't be started: {why}")]
+    /// The same under SCHED_DEADLINE, whose threads make no processes.
+    #[error(
+        "`{task}` is a program (`command`), and no thread under SCHED_DEADLINE makes a process{}",
+        Self::OF_BEST_EFFORT
+    )]
+    ReservedCommand {
+        /// The task.
+        task: String,
+    },
+    /// A program that can't be executed.
+    #[error(
+        "`{task}` is the program `{program}`, which can't be started: {}",
+        if *why == ErrorKind::NotFound && !program.contains('/') { "it is in no folder of PATH".to_owned() } else { why.to_string() }
+    )]
     NoProgram {
         /// The task.
         task: String,
         /// The program, as the scenario names it.
         program: String,
         /// What the system says.
-        why: String,
+        why: ErrorKind,
     },
     /// A policy that listens to counters.
     #[error(
@@ -175,11 +184,17 @@ impl ThreadsLack {
     /// Less than this SCHED_DEADLINE reserves for nobody (the kernel's `DL_SCALE`).
     pub(crate) const SHORTEST_RUNTIME: Duration = Duration::new(1024);
 
+    const OF_BEST_EFFORT: &str =
+        "; under SCHED_FIFO, which is the default, it can be hard or soft, and everywhere of best effort";
+
     /// True where what is lacking is for programs, which only threads of Linux start.
     pub const fn is_of_programs(&self) -> bool {
         matches!(
             self,
-            Self::Command { .. } | Self::NoProgram { .. } | Self::Machine(solo_hal::Lack::Command { .. })
+            Self::RankedCommand { .. }
+                | Self::ReservedCommand { .. }
+                | Self::NoProgram { .. }
+                | Self::Machine(solo_hal::Lack::Command { .. })
         )
     }
 }

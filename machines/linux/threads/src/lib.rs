@@ -52,7 +52,7 @@ mod timeline;
 pub use admit::admit;
 pub use by_priority::{Changes, Priorities};
 pub use change_log::{Call, Change, ChangeLog, Changed};
-pub use command::Failed;
+pub use command::{Failed, path_in};
 pub use coordinate::{Options, Ran, ThreadsError, Under, run};
 pub use counted::Counted;
 pub use host::Host;

@@ -128,9 +128,10 @@ pub fn other() -> io::Result<()> {
     scheduler(libc::SCHED_OTHER, 0)
 }
 
+/// Puts the calling thread under a policy of real-time priorities.
+///
 /// Asks the kernel itself: the C library of static programs refuses, because POSIX means the process and Linux the thread. The
 /// kernel's `sched_param` is a priority and nothing else.
-/// Puts the calling thread under a policy of real-time priorities.
 pub(crate) fn scheduler(policy: libc::c_int, priority: libc::c_int) -> io::Result<()> {
     // Zero is who asks.
     scheduler_of(0, policy, priority)

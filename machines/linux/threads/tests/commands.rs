@@ -9,6 +9,7 @@ use solo_model::work::{Step, Work};
 use solo_model::{CoreId, Criterion, Duration, Experiment, JobIndex, Record, Task, TaskClass, TaskId};
 use solo_threads::{Counted, Host, Options, Priorities, Ran, ThreadsError, ThreadsLack, Under, admit, run};
 use std::fs;
+use std::io::ErrorKind;
 use std::path::Path;
 use std::time::Instant;
 
@@ -204,12 +205,17 @@ fn programs_that_fail_are_told_and_none_is_started_that_is_not_there() {
 
     fs::write(folder.path().join("text"), "no program").unwrap();
     fs::create_dir(folder.path().join("folder")).unwrap();
-    for program in ["no-such-program-anywhere", "./no-such", "./text", "./folder", "/"] {
+    for (program, expected) in [
+        ("no-such-program-anywhere", ErrorKind::NotFound),
+        ("./no-such", ErrorKind::NotFound),
+        ("./text", ErrorKind::PermissionDenied),
+        ("./folder", ErrorKind::IsADirectory),
+        ("/", ErrorKind::IsADirectory),
+    ] {
         experiment.tasks[0].work = work(&[program]);
         match ran_in(folder.path(), &experiment, &host) {
             Err(ThreadsError::Lacks(ThreadsLack::NoProgram { program: named, task, why })) => {
-                assert_eq!((named.as_str(), task.as_str()), (program, "program"));
-                assert!(!why.is_empty());
+                assert_eq!((named.as_str(), task.as_str(), why), (program, "program", expected));
             }
             other => panic!("{program}: {other:?}"),
         }
@@ -238,12 +244,15 @@ fn only_priorities_of_sched_fifo_are_a_programs() {
     let plane = Priorities::new(&hard, &domains, &host).expect("there is room");
     let key = |_: TaskId, _: Option<solo_model::Instant>| 0;
     let ranked = Under::Ranked(solo_threads::Ranking { plane: &plane, key: &key });
-    for under in [ranked, Under::Deadline] {
-        let refused = run(&edf(hard.clone()), &host, Options { under, ..Options::default() }, &|| false);
-        let Err(ThreadsError::Lacks(lack @ ThreadsLack::Command { .. })) = refused else {
-            panic!("{refused:?}")
-        };
-        assert!(lack.to_string().starts_with("`program` is a program"), "{lack}");
+    let task = || "program".to_owned();
+    for (under, expected) in [
+        (ranked, ThreadsLack::RankedCommand { task: task() }),
+        (Under::Deadline, ThreadsLack::ReservedCommand { task: task() }),
+    ] {
+        match run(&edf(hard.clone()), &host, Options { under, ..Options::default() }, &|| false) {
+            Err(ThreadsError::Lacks(lack)) => assert_eq!(lack, expected),
+            other => panic!("{other:?}"),
+        }
     }
     let hosted = solo_threads::hosted::run(&edf(hard), &host, None, &|| false);
     let refused = hosted.expect_err("it is refused").to_string();

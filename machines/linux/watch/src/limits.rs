@@ -1,4 +1,4 @@
-//! Limits of the process that Linux enforces by signals.
+//! Signals by which Linux ends a process at a limit, or keeps from it how its children end.
 #![allow(unsafe_code)]
 
 use std::io;
@@ -21,4 +21,15 @@ pub fn full_files_are_errors() -> io::Result<()> {
         libc::sigaction(libc::SIGXFSZ, &raw const action, std::ptr::null_mut())
     };
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Lets this process hear how its children end. Who started it may have told Linux to forget that (SIGCHLD ignored, which programs inherit): then nobody
+/// could wait for a program.
+///
+/// # Errors
+/// What the system says.
+pub fn children_are_waited_for() -> io::Result<()> {
+    // SAFETY: no handler is given, and none is taken away: this is for the beginning of a process.
+    let before = unsafe { libc::signal(libc::SIGCHLD, libc::SIG_DFL) };
+    if before == libc::SIG_ERR { Err(io::Error::last_os_error()) } else { Ok(()) }
 }

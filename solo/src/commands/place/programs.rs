@@ -48,10 +48,10 @@ pub(super) fn read(args: &PlaceArgs) -> Result<Vec<Named>, Failure> {
 /// The program that a task of the scenario at `path` is: its path begins in the scenario's folder.
 pub(super) fn of_scenario(words: &[String], path: &Path) -> Subject {
     let mut command: Vec<OsString> = words.iter().map(OsString::from).collect();
-    if let (Some(name), Some(folder)) = (command.first_mut(), path.parent())
-        && name.as_encoded_bytes().contains(&b'/')
-    {
-        *name = folder.join(&*name).into_os_string();
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let file = words.first().and_then(|name| solo_lab::linux::path_in(folder, name));
+    if let (Some(name), Some(file)) = (command.first_mut(), file) {
+        *name = file.into_os_string();
     }
     Subject::Command(command)
 }

@@ -18,7 +18,7 @@ pub use carried::Carried;
 
 use crate::admit::admit_hosted;
 use crate::compute::Pace;
-use crate::coordinate::{Ran, ThreadsError, programs};
+use crate::coordinate::{Ran, ThreadsError, program};
 use crate::counted::Counted;
 use crate::cpus::CpuCores;
 use crate::host::Host;
@@ -61,7 +61,8 @@ pub fn run(
         fn visit<C: Criterion>(self) -> Self::Output {
             let Self { experiment, host, counted, cancelled } = self;
             let caps = admit_hosted(experiment, host)?;
-            let programs = programs(experiment)?;
+            let tasks = 0..experiment.tasks.len() as u32;
+            let programs = tasks.map(|task| program(experiment, TaskId(task))).collect::<Result<_, _>>()?;
             let kernel = Kernel::<C>::new(KernelConfig::from_experiment(experiment)?, &caps)?;
             play(kernel, programs, experiment, host, counted, cancelled)
         }
